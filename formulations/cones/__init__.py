@@ -1,0 +1,1 @@
+"""Cones that hold the matrix B."""

@@ -1,0 +1,1 @@
+"""Encodings of the disjunction over co-class points."""

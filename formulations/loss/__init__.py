@@ -1,0 +1,1 @@
+"""What is lost when the condition cannot hold for every point."""

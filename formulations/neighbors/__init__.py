@@ -1,0 +1,1 @@
+"""What is asked of each point's neighbours."""

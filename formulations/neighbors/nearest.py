@@ -1,0 +1,175 @@
+"""Block ``nearest``: the nearest co-class points are nearer than every non-class point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mlmio.blocks import Block, Size, check_count, register_block
+from mlmio.context import Choice
+from mlmio.errors import DataError
+
+if TYPE_CHECKING:
+    from mlmio.context import Context
+    from mlmio.data import Dataset
+    from mlmio.evaluation import Evaluation
+
+
+@register_block
+@dataclass(frozen=True)
+class Nearest(Block):
+    r"""The k nearest co-class points of every point, and a margin to the others.
+
+    .. math::
+
+        \max \lambda \quad \text{s.t.} \quad
+        s_i + \lambda \le d_{ik} + \text{relief}_{ik} \quad \forall i,\ k \in \mathcal N_i,
+        \qquad \sum_{j \in \mathcal C_i} y_{ij} = k \cdot \text{kept}_i,
+        \qquad y \in \{0, 1\}
+
+    where :math:`s_i` is the largest of the chosen distances, written by the encoding: for every
+    i a disjunction over the co-class points j of
+    :math:`\{d_{ij} + \lambda \le \min_k d_{ik}\}`.
+
+    Parameters
+    ----------
+    k : int
+        How many co-class points must be nearer than every non-class point; 1 is the paper.
+
+    Notes
+    -----
+    Source: Kumaran et al. 2018, model:minlp_no_outliers (empty loss) and model:minlp.
+
+    Needs a distance and an encoding. Adds C binary variables y and the variable λ where the loss
+    does not fix it, N rows of choice and S rows of separation; MILP.
+
+    Relations: a larger k restricts a smaller one.
+    """
+
+    k: int = 1
+
+    name: ClassVar[str] = "nearest"
+    slot: ClassVar[str] = "neighbors"
+    source: ClassVar[str] = "model:minlp_no_outliers, model:minlp"
+    problem_class: ClassVar[str] = "MILP"
+    parameter_order: ClassVar[Mapping[str, str]] = {"k": "restricts"}
+
+    def __post_init__(self) -> None:
+        check_count(self, "k", minimum=1)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """A distance and an encoding."""
+        return frozenset({"distance", "encoding"})
+
+    def prepare(self, data: Dataset) -> Dataset:
+        """Check that every class has k + 1 points.
+
+        Raises
+        ------
+        DataError
+            Naming the class that has fewer.
+        """
+        smallest = int(np.argmin(data.class_sizes))
+        if data.class_sizes[smallest] <= self.k:
+            raise DataError(
+                f"class {data.classes[smallest]!r} has {data.class_sizes[smallest]} point(s), "
+                f"and '{self}' needs at least {self.k + 1} in every class: "
+                f"add points, or leave that class out"
+            )
+        return data
+
+    def build(self, context: Context, b: Any) -> Any:
+        """Add y, λ, the choice and the separation rows; contributes λ."""
+        import pyomo.environ as pyo
+
+        data = context.data
+        b.y = pyo.Var(_tuples(data.co_pairs()), domain=pyo.Binary)
+        candidates = [data.co_class(i).tolist() for i in range(data.N)]
+        b.choose = pyo.Constraint(
+            range(data.N),
+            rule=lambda _, i: sum(b.y[i, j] for j in candidates[i]) == self.k * context.kept(i),
+        )
+        context.couple(b.y)
+        reach = context.encode(Choice(b.y, candidates, self.k))
+        margin = self._margin(context, b)
+
+        def separate(_: Any, i: int, k: int) -> Any:
+            # The largest that s_i + λ − d_ik can be: enough to switch the row off.
+            big_m = context.dmax + context.margin.upper - context.bounds(i, k)[0]
+            return reach[i] + margin - context.distance(i, k) - context.relief(i, k, big_m) <= 0
+
+        b.separate = pyo.Constraint(_tuples(data.non_pairs()), rule=separate)
+        return None if context.margin.fixed else margin
+
+    def _margin(self, context: Context, b: Any) -> Any:
+        """λ: a variable, or the constant that the loss fixes."""
+        import pyomo.environ as pyo
+
+        margin = context.margin
+        if margin.fixed:
+            return margin.lower
+        lower = None if np.isinf(margin.lower) else margin.lower
+        b.margin = pyo.Var(bounds=(lower, margin.upper))
+        return b.margin
+
+    def check(self, evaluation: Evaluation) -> None:
+        """Choose the k nearest points that may serve; λ is what the worst point allows."""
+        data = evaluation.data
+        chosen = np.full((data.N, self.k), -1, dtype=np.intp)
+        nearest_other = np.full(data.N, np.inf)
+        for rows, distances in evaluation.blocks():
+            same = data.y[rows, None] == data.y[None, :]
+            may_serve = same & evaluation.serves[None, :]
+            may_serve[np.arange(len(rows)), rows] = False
+            masked = np.where(may_serve, distances, np.inf)
+            chosen[rows] = np.argsort(masked, axis=1, kind="stable")[:, : self.k]
+            short = ~np.isfinite(np.take_along_axis(masked, chosen[rows], axis=1))
+            chosen[rows] = np.where(short, -1, chosen[rows])
+            evaluation.reach[rows] = np.take_along_axis(masked, chosen[rows][:, -1:], axis=1)[:, 0]
+            other = np.where(~same & evaluation.in_force(rows), distances, np.inf)
+            nearest_other[rows] = other.min(axis=1)
+        chosen[~evaluation.kept] = -1
+        evaluation.reach[~evaluation.kept] = 0.0
+        for i in np.flatnonzero(evaluation.kept & (chosen[:, -1] < 0)):
+            evaluation.violate(
+                self.name, f"point {evaluation.name(i)} has no {self.k} points to serve it", 1.0
+            )
+            evaluation.reach[i] = 0.0
+        evaluation.chosen = chosen
+        evaluation.separation = nearest_other - evaluation.reach
+        self._check_margin(evaluation)
+
+    def _check_margin(self, evaluation: Evaluation) -> None:
+        interval = evaluation.margin
+        margin = float(np.clip(evaluation.separation.min(), interval.lower, interval.upper))
+        left = evaluation.settle(np.maximum(0.0, margin - evaluation.separation))
+        for i in np.flatnonzero(left > 0):
+            evaluation.violate(
+                self.name, f"point {evaluation.name(i)} lacks the margin {margin:.6g}", left[i]
+            )
+        evaluation.value = margin
+        if not interval.fixed:
+            evaluation.objective += margin
+
+    def complete(self, b: Any, evaluation: Evaluation) -> None:
+        """Set y to the choice and λ to what the worst point allows."""
+        for (i, j), y in b.y.items():
+            y.set_value(int(j in evaluation.chosen[i]))
+        if not evaluation.margin.fixed:
+            b.margin.set_value(evaluation.value)
+
+    def size(self, n: Any) -> Size:
+        """C binary variables and λ; N + S rows."""
+        return Size(variables=n.co + n.margin, binaries=n.co, rows=n.N + n.non)
+
+    def extend(self, n: Any) -> None:
+        """C choices, of which k serve each point."""
+        n.choices, n.k = n.co, self.k
+
+
+def _tuples(pairs: np.ndarray) -> list[tuple[int, int]]:
+    return list(map(tuple, pairs.tolist()))

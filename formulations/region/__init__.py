@@ -1,0 +1,1 @@
+"""Regions that hold the distances."""

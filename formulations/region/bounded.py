@@ -1,0 +1,232 @@
+"""Block ``bounded``: distances within bounds, those between classes away from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.blocks import Block, Size, check_choice, check_number, register_block
+from mlmio.errors import DataError
+from mlmio.separation import Separation, largest_separation
+
+if TYPE_CHECKING:
+    from mlmio.context import Context
+    from mlmio.data import Dataset
+    from mlmio.evaluation import Evaluation
+
+AUTO_DMIN = 0.01
+# A d_min below what solvers resolve would hold nothing away from zero.
+LEAST_SEPARATION = 1e-5
+DUPLICATES = ("error", "drop", "outlier")
+
+
+@register_block
+@dataclass(frozen=True)
+class Bounded(Block):
+    r"""The feasible distances: none above one, none negative, none between classes near zero.
+
+    .. math::
+
+        d_{ij} = \phi_{ij} \cdot \theta, \qquad 0 \le d_{ij} \le d^{\max}, \qquad
+        d_{ik} \ge d^{\min} \text{ for } i, k \text{ of different classes}
+
+    Parameters
+    ----------
+    dmin : float or "auto"
+        Least distance between classes. ``"auto"`` is min(0.01, δ*/2) for d_max = 1, where δ* is
+        the largest that any metric of these terms and cones reaches, from one LP.
+    dmax : float
+        Greatest distance; it sets the scale of everything.
+    distances : {"variables", "substituted"}
+        Whether d_ij is a variable with a defining row, or its definition everywhere.
+    duplicates : {"error", "drop", "outlier"}
+        What to do with points of different classes that coincide, for which no d_min > 0 is
+        possible: refuse them, leave them all out, or make them outliers (which needs a loss that
+        has outliers).
+
+    Notes
+    -----
+    Source: Kumaran et al. 2018, set:feasible_distance_metrics.
+
+    Needs a term. Adds E variables and E rows, or E rows where the distances are substituted; LP.
+
+    Relations: a larger ``dmin`` restricts, a larger ``dmax`` relaxes, ``distances`` changes
+    nothing.
+    """
+
+    dmin: float | str = "auto"
+    dmax: float = 1.0
+    distances: str = "variables"
+    duplicates: str = "error"
+
+    name: ClassVar[str] = "bounded"
+    slot: ClassVar[str] = "region"
+    source: ClassVar[str] = "set:feasible_distance_metrics"
+    parameter_order: ClassVar[Mapping[str, str]] = {
+        "dmin": "restricts",
+        "dmax": "relaxes",
+        "distances": "neutral",
+    }
+
+    def __post_init__(self) -> None:
+        check_number(self, "dmax", minimum=1e-3, maximum=1e6)
+        if self.dmin != "auto":
+            check_number(self, "dmin", minimum=0.0, maximum=self.dmax)
+        check_choice(self, "distances", ("variables", "substituted"))
+        check_choice(self, "duplicates", DUPLICATES)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """A distance."""
+        return frozenset({"distance"})
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Outliers, where duplicates become outliers."""
+        return frozenset({"outliers"} if self.duplicates == "outlier" else ())
+
+    def prepare(self, data: Dataset) -> Dataset:
+        """Apply the duplicates policy.
+
+        Raises
+        ------
+        DataError
+            Naming the first points of different classes that coincide, where they are refused,
+            or if nothing is left of the data.
+        """
+        conflicts = data.conflicts()
+        if not len(conflicts) or self.duplicates == "outlier":
+            return data
+        if self.duplicates == "drop":
+            return data.take(np.setdiff1d(np.arange(data.N), conflicts))
+        i, k = conflicts[0]
+        raise DataError(
+            f"points {data.ids[i]} ({data.labels[i]!r}) and {data.ids[k]} ({data.labels[k]!r}) "
+            f"coincide but differ in class ({len(conflicts)} such pair(s)): mend the data, or use "
+            f"bounded(duplicates='drop') or bounded(duplicates='outlier')"
+        )
+
+    def build(self, context: Context, b: Any) -> None:
+        """Add the distances and hold them within their bounds."""
+        data = context.data
+        context.dmax = self.dmax
+        conflicts = data.conflicts()
+        context.conflicting = np.unique(conflicts)
+        pairs = _without(data.pairs(), conflicts, data.N)
+        crossing = data.y[pairs[:, 0]] != data.y[pairs[:, 1]]
+        dmin = self._resolve(context, pairs, crossing)
+        coincide = {tuple(pair) for pair in conflicts.tolist()}
+        y = data.y.tolist()
+
+        def bounds(i: int, j: int) -> tuple[float, float]:
+            apart = y[i] != y[j] and (min(i, j), max(i, j)) not in coincide
+            return (dmin if apart else 0.0, self.dmax)
+
+        context.bounds = bounds
+        add = self._add_variables if self.distances == "variables" else self._add_expressions
+        add(context, b)
+
+    def _resolve(self, context: Context, pairs: Any, crossing: Any) -> float:
+        """d_min as a number that the data allow."""
+        if not crossing.any():
+            context.resolved[self] = replace(self, dmin=0.0)
+            return 0.0
+        best = largest_separation(context, pairs, crossing)
+        dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if self.dmin == "auto" else self.dmin
+        assert isinstance(dmin, float)
+        if dmin > best.value or best.value < LEAST_SEPARATION * self.dmax:
+            raise DataError(self._too_near(context.data, best, dmin))
+        context.resolved[self] = replace(self, dmin=dmin)
+        return dmin
+
+    def _too_near(self, data: Dataset, best: Separation, dmin: float) -> str:
+        i, k = best.pair
+        found = (
+            f"no metric of these terms holds points {data.ids[i]} and {data.ids[k]} of different "
+            f"classes farther apart than δ* = {best.value:.6g}"
+        )
+        if dmin > best.value and best.value >= LEAST_SEPARATION * self.dmax:
+            return f"{found}, and dmin is {dmin:g}: give a dmin of at most δ*, or dmin='auto'"
+        return f"{found}, too little to tell from zero: drop one of the two, or add terms"
+
+    def _add_variables(self, context: Context, b: Any) -> None:
+        import pyomo.environ as pyo
+        from pyomo.core.expr import LinearExpression
+
+        theta = context.theta
+        pairs = list(map(tuple, context.data.pairs().tolist()))
+        b.d = pyo.Var(pairs, bounds=lambda _, i, j: context.bounds(i, j))
+        b.define = pyo.Constraint(pairs)
+        d = b.d
+        for m, phi in _rows(context):
+            body = LinearExpression(
+                constant=0, linear_coefs=[*phi, -1.0], linear_vars=[*theta, d[pairs[m]]]
+            )
+            b.define.add(pairs[m], (0.0, body, 0.0))
+        context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
+
+    def _add_expressions(self, context: Context, b: Any) -> None:
+        import pyomo.environ as pyo
+        from pyomo.core.expr import LinearExpression
+
+        theta = context.theta
+        pairs = list(map(tuple, context.data.pairs().tolist()))
+        b.within = pyo.Constraint(pairs)
+        d = {}
+        for m, phi in _rows(context):
+            d[pairs[m]] = LinearExpression(constant=0, linear_coefs=phi, linear_vars=theta)
+            lower, upper = context.bounds(*pairs[m])
+            b.within.add(pairs[m], (lower, d[pairs[m]], upper))
+        context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
+
+    def check(self, evaluation: Evaluation) -> None:
+        """Hold every distance to its bounds; publishes d_max and the coinciding points."""
+        data = evaluation.data
+        conflicts = data.conflicts()
+        evaluation.dmax = self.dmax
+        evaluation.conflicting = np.unique(conflicts)
+        dmin = 0.0 if self.dmin == "auto" else float(self.dmin)
+        for rows, d in evaluation.blocks():
+            lower = np.where(data.y[rows, None] != data.y[None, :], dmin, 0.0)
+            for i, k in conflicts:
+                lower[rows == i, k] = lower[rows == k, i] = 0.0
+            self._report(evaluation, rows, lower - d, "are nearer than the least distance")
+            self._report(evaluation, rows, d - self.dmax, "are farther than dmax")
+
+    def _report(
+        self, evaluation: Evaluation, rows: NDArray[np.intp], excess: Any, what: str
+    ) -> None:
+        """Report the worst pair of a block of rows."""
+        worst = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        i, j = int(rows[worst[0]]), int(worst[1])
+        names = f"{evaluation.name(i)} and {evaluation.name(j)}"
+        evaluation.violate(self.name, f"points {names} {what}", excess[worst])
+
+    def complete(self, b: Any, evaluation: Evaluation) -> None:
+        """Set the distances, where they are variables."""
+        if self.distances == "substituted":
+            return
+        for rows, distances in evaluation.blocks():
+            for row, i in enumerate(rows):
+                for j in range(int(i) + 1, evaluation.data.N):
+                    b.d[int(i), j].set_value(float(distances[row, j]))
+
+    def size(self, n: Any) -> Size:
+        """E variables and E rows, or E rows."""
+        return Size(variables=n.pairs if self.distances == "variables" else 0, rows=n.pairs)
+
+
+def _rows(context: Context) -> Any:
+    """Position and features of every pair, one at a time."""
+    for part, phi in context.features(context.data.pairs()):
+        yield from zip(range(part.start, part.stop), phi.tolist(), strict=True)
+
+
+def _without(pairs: NDArray[np.intp], left_out: NDArray[np.intp], N: int) -> NDArray[np.intp]:
+    """Pairs i < j that are not among those left out."""
+    keys = pairs[:, 0] * N + pairs[:, 1]
+    return pairs[~np.isin(keys, left_out[:, 0] * N + left_out[:, 1])] if len(left_out) else pairs

@@ -1,0 +1,1 @@
+"""Side information on pairs and triplets of points."""

@@ -1,0 +1,1 @@
+"""Blocks that make the metric sparse."""

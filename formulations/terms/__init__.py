@@ -1,0 +1,1 @@
+"""Terms of the distance's power series."""

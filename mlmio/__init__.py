@@ -1,0 +1,81 @@
+"""mlmio: metric learning by mixed-integer optimization, composed from Pyomo blocks."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlmio.blocks import Block, block, register_block
+    from mlmio.comparison import Comparison, compare
+    from mlmio.composition import Composition, compose, variants
+    from mlmio.data import Dataset, Scaling, dataset_names, load_dataset
+    from mlmio.errors import (
+        CompositionError,
+        DataError,
+        MlmioError,
+        MlmioWarning,
+        SolverError,
+    )
+    from mlmio.lattice import relation
+    from mlmio.metric import Metric
+    from mlmio.result import Result, verify
+    from mlmio.solving import solve
+
+__version__ = "0.1.0"
+
+# Where each public name lives; a module is imported when one of its names is first used.
+_HOMES = {
+    "mlmio.blocks": ("Block", "block", "register_block"),
+    "mlmio.comparison": ("Comparison", "compare"),
+    "mlmio.composition": ("Composition", "compose", "variants"),
+    "mlmio.data": ("Dataset", "Scaling", "dataset_names", "load_dataset"),
+    "mlmio.errors": (
+        "CompositionError",
+        "DataError",
+        "MlmioError",
+        "MlmioWarning",
+        "SolverError",
+    ),
+    "mlmio.lattice": ("relation",),
+    "mlmio.metric": ("Metric",),
+    "mlmio.result": ("Result", "verify"),
+    "mlmio.solving": ("solve",),
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Block",
+    "Comparison",
+    "Composition",
+    "CompositionError",
+    "DataError",
+    "Dataset",
+    "Metric",
+    "MlmioError",
+    "MlmioWarning",
+    "Result",
+    "Scaling",
+    "SolverError",
+    "__version__",
+    "block",
+    "compare",
+    "compose",
+    "dataset_names",
+    "load_dataset",
+    "register_block",
+    "relation",
+    "solve",
+    "variants",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'mlmio' has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,248 @@
+"""The contract of a block: one piece of a formulation, in one file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mlmio.errors import CompositionError
+from mlmio.registry import blocks
+from mlmio.slots import SLOTS
+
+if TYPE_CHECKING:
+    from mlmio.composition import Composition
+    from mlmio.context import Context
+    from mlmio.data import Dataset
+    from mlmio.evaluation import Evaluation
+
+PROBLEM_CLASSES = ("LP", "MILP", "SOCP", "MISOCP", "MINLP")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a block adds to the model.
+
+    Parameters
+    ----------
+    variables, rows : int or symbolic expression
+        Counts; `variables` includes the binary ones.
+    binaries : int or symbolic expression
+        Count of binary variables.
+    """
+
+    variables: Any = 0
+    rows: Any = 0
+    binaries: Any = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """One piece of a formulation, filling one slot.
+
+    A subclass is a frozen dataclass whose fields are its parameters. It sets the class variables
+    and overrides the methods that it needs, and meets other blocks only through what they publish
+    on the :class:`~mlmio.context.Context` and the :class:`~mlmio.evaluation.Evaluation`.
+
+    Attributes
+    ----------
+    name, slot, source : str
+        Name in compositions, slot it fills, and the equation it comes from.
+    problem_class : {"LP", "MILP", "SOCP", "MISOCP", "MINLP"}
+        Class of problem that its variables and rows make.
+    repeatable : bool
+        Whether a composition may hold it twice with different parameters.
+    restricts : tuple of str
+        Blocks of the same slot whose optimum is never below this one's.
+    tightens : tuple of str
+        Blocks of the same slot whose LP bound is never below this one's.
+    parameter_order : mapping of str to str or tuple
+        For each parameter, what a larger value does to the optimum: ``"restricts"``,
+        ``"relaxes"`` or ``"neutral"``; or the values in order, from the tightest to the loosest.
+        A parameter left out makes two blocks that differ in it unrelated.
+    """
+
+    name: ClassVar[str]
+    slot: ClassVar[str]
+    source: ClassVar[str] = "mlmio"
+    problem_class: ClassVar[str] = "LP"
+    repeatable: ClassVar[bool] = False
+    restricts: ClassVar[tuple[str, ...]] = ()
+    tightens: ClassVar[tuple[str, ...]] = ()
+    parameter_order: ClassVar[Mapping[str, str | tuple[Any, ...]]] = {}
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """What the block publishes for others, each thing published by one block only."""
+        return frozenset()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What other blocks must have published before this one is built."""
+        return frozenset()
+
+    @property
+    def label(self) -> str:
+        """Name of its Pyomo block, unique in a composition."""
+        return self.name
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def prepare(self, data: Dataset) -> Dataset:
+        """Return the points that the model is about; by default all of them."""
+        return data
+
+    def build(self, context: Context, b: Any) -> Any:
+        """Add variables and rows to the Pyomo block `b`.
+
+        Returns
+        -------
+        Pyomo expression, number or None
+            Contribution to the objective, which is maximised.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no build method")
+
+    def check(self, evaluation: Evaluation) -> None:
+        """Recompute, in NumPy and from the data alone, what `build` states.
+
+        Publishes what later blocks need on `evaluation`, and reports violations and the
+        contribution to the objective there.
+        """
+
+    def complete(self, b: Any, evaluation: Evaluation) -> None:
+        """Set the variables of `b` to the best values for the point that was evaluated."""
+
+    def size(self, n: Any) -> Size:
+        """How much the block adds, for dimensions `n` (:class:`~mlmio.sizes.Dimensions`)."""
+        return Size()
+
+    def extend(self, n: Any) -> None:
+        """Set the dimensions that the block decides for the others."""
+
+    def __str__(self) -> str:
+        given = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{self.name}({', '.join(given)})" if given else self.name
+
+    def __add__(self, other: Block | Composition | str) -> Composition:
+        return _composition(self) + other
+
+    def __or__(self, other: Block | Composition | str) -> Composition:
+        return _composition(self) | other
+
+
+def _composition(block: Block) -> Composition:
+    from mlmio.composition import Composition
+
+    return Composition((block,))
+
+
+def block(name: str, **parameters: Any) -> Block:
+    """Make a registered block.
+
+    Parameters
+    ----------
+    name : str
+        Registered name, see ``mlmio blocks``.
+    **parameters
+        Its parameters.
+
+    Raises
+    ------
+    CompositionError
+        If the name, a parameter or a value is unknown.
+
+    Examples
+    --------
+    >>> print(block("outliers", rho=0.05))
+    outliers(rho=0.05)
+    """
+    cls = blocks.get(name)
+    known = [field.name for field in fields(cls)]
+    for parameter in parameters:
+        if parameter not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise CompositionError(f"block {name!r} has no parameter {parameter!r}: {takes}")
+    return cls(**parameters)
+
+
+def register_block(cls: type[Any]) -> type[Any]:
+    """Class decorator that makes a block known by its ``name``.
+
+    Raises
+    ------
+    CompositionError
+        If the class names no known slot, or its name is taken.
+    """
+    if cls.slot not in SLOTS:
+        raise CompositionError(
+            f"block {cls.name!r} fills slot {cls.slot!r}: the slots are {', '.join(SLOTS)}"
+        )
+    return blocks.register(cls)
+
+
+def check_number(
+    block: Block, parameter: str, minimum: float = -math.inf, maximum: float = math.inf
+) -> None:
+    """Hold a parameter to a finite number in [minimum, maximum], stored as float.
+
+    Raises
+    ------
+    CompositionError
+        If it is not.
+    """
+    value = getattr(block, parameter)
+    good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (good and math.isfinite(value) and minimum <= value <= maximum):
+        raise CompositionError(_wrong(block, parameter, f"a number{_range(minimum, maximum)}"))
+    object.__setattr__(block, parameter, float(value))
+
+
+def check_count(block: Block, parameter: str, minimum: int = 0) -> None:
+    """Hold a parameter to a whole number of at least `minimum`, stored as int.
+
+    Raises
+    ------
+    CompositionError
+        If it is not.
+    """
+    value = getattr(block, parameter)
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (good and value >= minimum):
+        raise CompositionError(_wrong(block, parameter, f"a whole number of at least {minimum}"))
+    object.__setattr__(block, parameter, int(value))
+
+
+def check_choice(block: Block, parameter: str, allowed: Sequence[Any]) -> None:
+    """Hold a parameter to one of the allowed values.
+
+    Raises
+    ------
+    CompositionError
+        If it is none of them.
+    """
+    if getattr(block, parameter) not in allowed:
+        options = " or ".join(repr(value) for value in allowed)
+        raise CompositionError(_wrong(block, parameter, options))
+
+
+def _wrong(block: Block, parameter: str, wanted: str) -> str:
+    value = getattr(block, parameter)
+    return f"parameter {parameter!r} of block {block.name!r} is {value!r}: give {wanted}"
+
+
+def _range(minimum: float, maximum: float) -> str:
+    if math.isinf(minimum) and math.isinf(maximum):
+        return ""
+    if math.isinf(maximum):
+        return f" of at least {minimum:g}"
+    return f" from {minimum:g} to {maximum:g}"

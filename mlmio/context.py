@@ -1,0 +1,159 @@
+"""The build context: where blocks publish what others build upon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.series import pair_features
+
+if TYPE_CHECKING:
+    from mlmio.blocks import Block
+    from mlmio.data import Dataset
+    from mlmio.metric import Metric
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Interval of the margin λ; a single value where it is a constant.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Least and greatest value that λ may take.
+    """
+
+    lower: float
+    upper: float
+
+    @property
+    def fixed(self) -> bool:
+        """Whether λ is a constant."""
+        return self.lower == self.upper
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The disjunctions that an encoding is to write: which co-class points serve each point.
+
+    Parameters
+    ----------
+    y : Pyomo variable
+        Binary, indexed by (i, j).
+    candidates : list of lists of int
+        For every point, the points that may serve it.
+    k : int
+        How many serve each kept point.
+    """
+
+    y: Any
+    candidates: list[list[int]]
+    k: int
+
+
+class Context:
+    """What the blocks of one model publish for one another.
+
+    Blocks read and set these attributes and never look for each other. The defaults stand for an
+    empty ``loss`` slot: a free margin, no relief, every point kept.
+
+    Parameters
+    ----------
+    data : Dataset
+        The points that the model is about.
+    model : Pyomo model
+        The model under construction.
+
+    Attributes
+    ----------
+    terms : dict of int to Pyomo variable
+        Published by ``terms``: the parameters θ of each order.
+    distance : callable (i, j) -> expression
+        Published by ``region``: d_ij.
+    bounds : callable (i, j) -> (float, float)
+        Published by ``region``: least and greatest value of d_ij.
+    dmax : float
+        Published by ``region``: greatest value of any distance.
+    conflicting : array of int
+        Published by ``region``: points that the loss must give up.
+    margin : Margin
+        Published by ``loss``: interval of λ.
+    relief : callable (i, k, big_m) -> expression
+        Published by ``loss``: by how much the separation row (i, k) is relaxed, where `big_m`
+        switches it off.
+    kept : callable (i) -> expression
+        Published by ``loss``: 1 where point i must be served, 0 where it is given up.
+    couple : callable (y) -> None
+        Published by ``loss``: called by ``neighbors`` with its choices, indexed by (i, j).
+    outliers : mapping of int to variable, or None
+        Published by ``loss``: z_i.
+    encode : callable (Choice) -> mapping of int to expression
+        Published by ``encoding``: s_i, the distance to the farthest point that serves i.
+    resolved : dict of Block to Block
+        Blocks whose parameters depended on the data, with the values found.
+    """
+
+    def __init__(self, data: Dataset, model: Any) -> None:
+        self.data = data
+        self.model = model
+        self.terms: dict[int, Any] = {}
+        self.distance: Callable[[int, int], Any]
+        self.bounds: Callable[[int, int], tuple[float, float]]
+        self.dmax: float = 1.0
+        self.conflicting: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.margin = Margin(-np.inf, np.inf)
+        self.relief: Callable[[int, int, float], Any] = lambda i, k, big_m: 0
+        self.kept: Callable[[int], Any] = lambda i: 1
+        self.couple: Callable[[Any], None] = lambda y: None
+        self.outliers: Mapping[int, Any] | None = None
+        self.encode: Callable[[Choice], Mapping[int, Any]]
+        self.resolved: dict[Block, Block] = {}
+
+    def publish_term(self, order: int, theta: Any) -> None:
+        """Publish the parameters of one order."""
+        self.terms[order] = theta
+
+    @property
+    def orders(self) -> list[int]:
+        """Orders of the terms, in the order of :attr:`theta`."""
+        return sorted(self.terms)
+
+    @property
+    def theta(self) -> list[Any]:
+        """All parameters θ, order by order."""
+        return [theta for order in self.orders for theta in self.terms[order].values()]
+
+    def features(self, pairs: NDArray[np.intp]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Features φ of many pairs, in blocks: d_ij = φ_ij · θ."""
+        return pair_features(self.data.X, pairs, self.orders)
+
+    def read_metric(self) -> Metric:
+        """Return the metric of the values that the variables have now."""
+        from mlmio.metric import Metric
+
+        entries = {
+            order: np.array([_number(theta) for theta in self.terms[order].values()])
+            for order in self.orders
+        }
+        return Metric.from_entries(
+            entries,
+            D=self.data.D,
+            scaling=self.data.scaling,
+            feature_names=self.data.feature_names,
+        )
+
+    def read_outliers(self) -> NDArray[np.bool_]:
+        """Return the outliers of the values that the variables have now, as a mask."""
+        mask = np.zeros(self.data.N, dtype=bool)
+        for i, z in (self.outliers or {}).items():
+            mask[i] = _number(z) > 0.5
+        return mask
+
+
+def _number(variable: Any) -> float:
+    """Value of a variable; one that occurs in no row is never set by a solver and is zero."""
+    return 0.0 if variable.value is None else float(variable.value)

@@ -1,0 +1,199 @@
+"""Data sets by name: built in, generated, from a file, or from OpenML."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from mlmio.data.dataset import Dataset
+from mlmio.data.files import known_ending, read_table, split_label
+from mlmio.data.generators import GENERATORS
+from mlmio.data.validation import random_state, whole_number
+from mlmio.errors import DataError
+
+DATA_DIR_VARIABLE = "MLMIO_DATA"
+_SEARCHED_ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".arff", ".libsvm")
+_OPENML_TIMEOUT = 10.0
+
+# Built-in name -> scikit-learn's loader, and whether labels are the names of the classes.
+_SKLEARN = {
+    "iris": ("load_iris", True),
+    "wine": ("load_wine", True),
+    "breast_cancer": ("load_breast_cancer", True),
+    "digits": ("load_digits", False),
+}
+
+
+def dataset_names() -> list[str]:
+    """Return the names of the built-in data sets.
+
+    Examples
+    --------
+    >>> dataset_names()
+    ['iris', 'wine', 'breast_cancer', 'digits', 'two_lines', 'islands', 'six_d', 'target_trap',
+     'triplet_trap', 'ten_classes']
+    """
+    return [*_SKLEARN, *GENERATORS]
+
+
+def load_dataset(
+    name: str | Path,
+    *,
+    per_class: int | None = None,
+    n: int | None = None,
+    seed: int = 0,
+    scale: str = "minmax",
+    label: str | int | None = None,
+    data_dir: str | Path | None = None,
+) -> Dataset:
+    """Load a data set by name, and draw points from it.
+
+    The scaling is fitted to all points of the data set, then the points are drawn.
+
+    Parameters
+    ----------
+    name : str or Path
+        A built-in name (see `dataset_names`), a file (see `mlmio.data.read_table`), the name of a
+        file in `data_dir` without its ending, or a data set of OpenML; looked for in this order.
+    per_class : int, optional
+        Draw this many points of every class.
+    n : int, optional
+        Draw this many points whatever their class; for a synthetic set, generate this many.
+    seed : int, default 0
+        Seed of the generator and of the drawing.
+    scale : str, default "minmax"
+        "none", "minmax", "standard" or "robust".
+    label : str or int, optional
+        Name or position of the label column of a file or an OpenML data set.
+    data_dir : str or Path, optional
+        Folder of data files; by default that of the environment variable MLMIO_DATA, if any.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> load_dataset("iris", per_class=5)
+    Dataset(iris: 15 of 150 points, 4 features, 3 classes, minmax)
+    >>> load_dataset("two_lines", n=20)
+    Dataset(two_lines: 20 points, 2 features, 2 classes, minmax)
+    """
+    name = os.fspath(name)
+    if label is not None and name in dataset_names():
+        raise DataError(f"{name} is built in and has its own labels: leave out label={label!r}.")
+    if name in GENERATORS:
+        size = {} if n is None else {"n": n}
+        X, labels = GENERATORS[name](seed=seed, **size)
+        data = Dataset(X, labels, scale=scale, name=name)
+        return data if per_class is None else data.draw(per_class, seed)
+    if n is not None and per_class is not None:
+        raise DataError(f"n={n} and per_class={per_class} are two ways to draw: give one of them.")
+    return _drawn(_whole(name, label, data_dir, scale), per_class, n, seed)
+
+
+def _drawn(data: Dataset, per_class: int | None, n: int | None, seed: int) -> Dataset:
+    if per_class is not None:
+        return data.draw(per_class, seed)
+    if n is None:
+        return data
+    if whole_number(n, "n", least=2) > data.N:
+        raise DataError(f"{data.name} has {data.N} points: draw at most as many, not {n}.")
+    return data.take(random_state(seed).choice(data.N, n, replace=False))
+
+
+def _whole(name: str, label: str | int | None, data_dir: str | Path | None, scale: str) -> Dataset:
+    if name in _SKLEARN:
+        return _from_sklearn(name, scale)
+    if _is_file(name):
+        path = Path(name).expanduser()
+        return Dataset(*read_table(path, label), scale=scale, name=_stem(path))
+    folder = _data_folder(data_dir)
+    for path in [] if folder is None else [folder / (name + e) for e in _SEARCHED_ENDINGS]:
+        if path.is_file():
+            return Dataset(*read_table(path, label), scale=scale, name=name)
+    features, labels = _from_openml(name, label, folder)
+    return Dataset(features, labels, scale=scale, name=name)
+
+
+def _from_sklearn(name: str, scale: str) -> Dataset:
+    import sklearn.datasets
+
+    loader, named = _SKLEARN[name]
+    bunch = getattr(sklearn.datasets, loader)()
+    labels = bunch.target_names[bunch.target] if named else bunch.target
+    return Dataset(bunch.data, labels, scale=scale, feature_names=bunch.feature_names, name=name)
+
+
+def _is_file(name: str) -> bool:
+    separators = [s for s in (os.sep, os.altsep) if s is not None]
+    is_path = any(separator in name for separator in separators)
+    return is_path or known_ending(name) is not None or Path(name).is_file()
+
+
+def _stem(path: Path) -> str:
+    return path.name[: len(path.name) - len(known_ending(path.name) or "")]
+
+
+def _data_folder(data_dir: str | Path | None) -> Path | None:
+    given = data_dir or os.environ.get(DATA_DIR_VARIABLE)
+    if not given:
+        return None
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise DataError(
+            f"The data directory {folder} is not a folder: correct --data-dir or "
+            f"{DATA_DIR_VARIABLE}."
+        )
+    return folder
+
+
+def _from_openml(name: str, label: str | int | None, folder: Path | None) -> tuple[Any, Any]:
+    from sklearn.datasets import fetch_openml
+
+    target = "default-target" if label is None else None
+    try:
+        with _socket_timeout(_OPENML_TIMEOUT):
+            bunch = fetch_openml(
+                name, target_column=target, as_frame=True, parser="pandas", n_retries=1
+            )
+    except (OSError, ValueError, HTTPException) as error:  # URLError is an OSError
+        raise DataError(_not_found(name, folder, error)) from None
+    if label is not None:
+        return split_label(bunch.frame, label)
+    if bunch.target is None:
+        raise DataError(f"OpenML's {name} has no default label column: give one with label=.")
+    return bunch.data, bunch.target
+
+
+@contextmanager
+def _socket_timeout(seconds: float) -> Iterator[None]:
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _not_found(name: str, folder: Path | None, error: Exception) -> str:
+    close = difflib.get_close_matches(name, dataset_names())
+    built_in = f"close to it: {', '.join(close)}" if close else ", ".join(dataset_names())
+    endings = ", ".join(_SEARCHED_ENDINGS)
+    files = (
+        f"no folder of data files is set in which to look for {name} with {endings}"
+        if folder is None
+        else f"{folder} has no {name} with {endings}"
+    )
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return (
+        f"There is no data set {name!r}: it is not built in ({built_in}), {files}, and OpenML did "
+        f"not give it ({reason}); correct the name, or set --data-dir or {DATA_DIR_VARIABLE} to "
+        "the folder that has its file."
+    )

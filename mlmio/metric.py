@@ -1,0 +1,289 @@
+"""The learned metric: a power series in the differences of coordinates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mlmio.data import Scaling
+from mlmio.errors import DataError
+from mlmio.series import entries_of_tensor, multisets, tensor_from_entries
+
+Array = NDArray[np.float64]
+
+FORMAT = "mlmio.metric"
+FORMAT_VERSION = 1
+
+# Temporary arrays of distances are kept to about this size.
+BLOCK_BYTES = 32 * 2**20
+
+
+class Metric:
+    """A distance d(x, y) = a·|δ| + δᵀBδ + Σ C_pqr |δ_p||δ_q||δ_r| + …, with δ = x − y.
+
+    Points are given in their original units: the scaling of the training data is part of the
+    metric and is applied to them first (Kumaran et al. 2018, eq:metric-definition).
+
+    Parameters
+    ----------
+    tensors : mapping of int to array
+        For each order n, the fully symmetric tensor of shape (D,)·n, in scaled coordinates.
+    D : int
+        Number of features.
+    scaling : Scaling, optional
+        Applied to points before the distance is taken; none by default.
+    feature_names : sequence of str, optional
+        Names of the features.
+
+    Raises
+    ------
+    DataError
+        If a tensor has the wrong shape, is not symmetric or not finite.
+
+    Examples
+    --------
+    >>> metric = Metric({2: np.diag([0.0, 1.0])}, D=2)
+    >>> metric.distance([[0, 0]], [[5, 0], [0, 3]]).tolist()
+    [[0.0, 9.0]]
+    """
+
+    def __init__(
+        self,
+        tensors: Mapping[int, ArrayLike],
+        D: int,
+        scaling: Scaling | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self.D = D
+        self.scaling = scaling or Scaling("none", np.zeros(D), np.ones(D))
+        self.feature_names = tuple(feature_names or (f"x{p}" for p in range(D)))
+        self._tensors = {order: _tensor(tensors[order], order, D) for order in sorted(tensors)}
+
+    @classmethod
+    def from_entries(
+        cls,
+        entries: Mapping[int, Array],
+        D: int,
+        scaling: Scaling | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> Metric:
+        """Make a metric from one entry a multiset {p ≤ q ≤ …} for each order."""
+        tensors = {n: tensor_from_entries(values, D, n) for n, values in entries.items()}
+        return cls(tensors, D, scaling, feature_names)
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """Orders of the terms that it has."""
+        return tuple(self._tensors)
+
+    @property
+    def a(self) -> Array:
+        """(D,) coefficients of the linear term, zero where there is none."""
+        return self.tensor(1)
+
+    @property
+    def B(self) -> Array:
+        """(D, D) matrix of the quadratic term, zero where there is none."""
+        return self.tensor(2)
+
+    @property
+    def C(self) -> Array:
+        """(D, D, D) tensor of the cubic term, zero where there is none."""
+        return self.tensor(3)
+
+    def tensor(self, order: int) -> Array:
+        """Fully symmetric tensor of one order, zero where there is no such term."""
+        return self._tensors[order] if order in self._tensors else np.zeros((self.D,) * order)
+
+    def distance(self, X: ArrayLike, Y: ArrayLike | None = None) -> Array:
+        """Distances between points in original units.
+
+        Parameters
+        ----------
+        X : (n, D) array
+            Points.
+        Y : (m, D) array, optional
+            Other points; `X` itself where left out.
+
+        Returns
+        -------
+        (n, m) array
+            Distances; 1 is the largest between training points under the region ``bounded``.
+
+        Raises
+        ------
+        DataError
+            If the points have another number of features.
+        """
+        scaled = self.scaling.apply(X)
+        return self.scaled_distance(scaled, scaled if Y is None else self.scaling.apply(Y))
+
+    def scaled_distance(self, X: Array, Y: Array) -> Array:
+        """Distances between points that are already in the metric's scaled coordinates."""
+        result = np.empty((len(X), len(Y)))
+        width = self.D ** max(1, *self.orders, 2) // self.D
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(Y)) * max(1, width)))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            result[rows] = self._block(X[rows, None, :] - Y[None, :, :])
+        return result
+
+    def _block(self, delta: Array) -> Array:
+        """Distances for an (n, m, D) array of differences."""
+        total = np.zeros(delta.shape[:2])
+        if 2 in self._tensors:
+            total += np.einsum("nmp,nmp->nm", delta @ self.B, delta)
+        np.abs(delta, out=delta)
+        if 1 in self._tensors:
+            total += delta @ self.a
+        for order in self.orders:
+            if order > 2:
+                total += _contract(self._tensors[order], delta)
+        return total
+
+    @cached_property
+    def is_psd(self) -> bool:
+        """Whether B is positive semidefinite, up to rounding."""
+        values = np.linalg.eigvalsh(self.B)
+        return bool(values[0] >= -1e-12 * max(1.0, abs(values[-1])))
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Map points to coordinates in which the metric is the squared Euclidean distance.
+
+        Parameters
+        ----------
+        X : (n, D) array
+            Points in original units.
+
+        Returns
+        -------
+        (n, D) array
+            L x for B = LᵀL.
+
+        Raises
+        ------
+        DataError
+            If there are other terms than the quadratic one, or B is not positive semidefinite.
+        """
+        if any(np.any(self._tensors[order]) for order in self.orders if order != 2):
+            raise DataError(
+                "no linear map gives this metric, since it has terms besides the quadratic one: "
+                "use distance(X, Y)"
+            )
+        if not self.is_psd:
+            raise DataError(
+                f"no linear map gives this metric, since B has the negative eigenvalue "
+                f"{np.linalg.eigvalsh(self.B)[0]:.3g}: use distance(X, Y), or learn with a cone "
+                f"such as gershgorin"
+            )
+        values, vectors = np.linalg.eigh(self.B)
+        return self.scaling.apply(X) @ (vectors * np.sqrt(np.clip(values, 0.0, None)))
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Write as JSON, every number in full precision.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write as well.
+
+        Returns
+        -------
+        str
+            The JSON text.
+        """
+        text = json.dumps(
+            {
+                "format": FORMAT,
+                "version": FORMAT_VERSION,
+                "features": list(self.feature_names),
+                "scaling": self.scaling.to_dict(),
+                "tensors": {
+                    str(n): entries_of_tensor(self.tensor(n)).tolist() for n in self.orders
+                },
+            },
+            indent=1,
+        )
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Metric:
+        """Read what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        source : str or Path
+            The JSON text, or the path of a file.
+
+        Raises
+        ------
+        DataError
+            If it is not a metric of a known version.
+        """
+        text = _read(source)
+        try:
+            content: dict[str, Any] = json.loads(text)
+            known = content["format"] == FORMAT and content["version"] == FORMAT_VERSION
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise DataError(f"this is not a metric written by mlmio: {error}") from error
+        if not known:
+            raise DataError(
+                f"this metric has format {content['format']} version {content['version']}: "
+                f"this mlmio reads {FORMAT} version {FORMAT_VERSION}"
+            )
+        names = content["features"]
+        entries = {int(n): np.array(values) for n, values in content["tensors"].items()}
+        return cls.from_entries(entries, len(names), Scaling.from_dict(content["scaling"]), names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        terms = ", ".join(f"order {n}: {len(multisets(self.D, n))} parameters" for n in self.orders)
+        return f"Metric(D={self.D}, {terms}, scaling={self.scaling.kind})"
+
+
+def _tensor(values: ArrayLike, order: int, D: int) -> Array:
+    """Check a tensor and make it read-only."""
+    tensor = np.array(values, dtype=float)
+    if tensor.shape != (D,) * order:
+        raise DataError(
+            f"the tensor of order {order} has shape {tensor.shape}: give shape {(D,) * order}"
+        )
+    if not np.isfinite(tensor).all():
+        raise DataError(f"the tensor of order {order} has entries that are not finite")
+    symmetric = tensor_from_entries(entries_of_tensor(tensor), D, order)
+    if not np.allclose(tensor, symmetric, rtol=1e-9, atol=0.0):
+        raise DataError(f"the tensor of order {order} is not symmetric: give T + Tᵀ over 2")
+    symmetric.setflags(write=False)
+    return symmetric
+
+
+def _contract(tensor: Array, u: Array) -> Array:
+    """Σ T_{p…r} u_p … u_r for an (n, m, D) array u, one index at a time."""
+    result = u @ tensor.reshape(len(tensor), -1)
+    for _ in range(tensor.ndim - 1):
+        result = result.reshape(*u.shape[:2], u.shape[2], -1)
+        result = np.einsum("nmp,nmpq->nmq", u, result)
+    return result[..., 0]
+
+
+def _read(source: str | Path) -> str:
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        return source
+    try:
+        return Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read a metric from {source}: {error}") from error

@@ -1,0 +1,203 @@
+"""The result of a solve, in one vocabulary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.verification import Certificate, certify
+
+if TYPE_CHECKING:
+    from mlmio.composition import Composition
+    from mlmio.data import Dataset
+    from mlmio.metric import Metric
+    from mlmio.strategies.base import ModelSize
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a solve found, and how it was verified.
+
+    Parameters
+    ----------
+    composition : Composition
+        What was asked for.
+    resolved : Composition
+        The same, completed, with parameters that depended on the data as values.
+    data_name, solver, version, strategy : str
+        What was solved, with what.
+    status : str
+        ``optimal``, ``feasible`` (a limit was reached), ``no_incumbent``, ``infeasible``,
+        ``unbounded``, ``unverified`` (the claim does not hold), or ``error``.
+    message : str
+        Why, where the status alone does not say it.
+    objective : float or None
+        Objective of the incumbent; maximised.
+    bound : float or None
+        Dual bound, never below the optimum.
+    lp_bound : float or None
+        Bound of the LP relaxation.
+    nodes : int or None
+        Nodes of branch and bound.
+    build_s, lp_s, solve_s : float
+        Seconds of building, of the LP relaxation, and of the solve.
+    size : ModelSize
+        Size of the model.
+    problem_class : str
+        Class of the problem.
+    options : mapping
+        Every option as passed.
+    metric : Metric or None
+        The learned metric.
+    outliers : (n,) array
+        Identifiers of the points that are given up.
+    neighbors : dict
+        For each point's identifier, those of the points that serve it.
+    certificate : Certificate or None
+        What the data say of the claim; None where there is no incumbent.
+    """
+
+    composition: Composition
+    resolved: Composition
+    data_name: str
+    solver: str
+    version: str
+    strategy: str
+    status: str
+    message: str
+    objective: float | None
+    bound: float | None
+    lp_bound: float | None
+    nodes: int | None
+    build_s: float
+    lp_s: float
+    solve_s: float
+    size: ModelSize
+    problem_class: str
+    options: Mapping[str, Any]
+    metric: Metric | None = None
+    outliers: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    neighbors: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
+    certificate: Certificate | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Relative gap |bound − objective| / |objective|; None where either is missing."""
+        return _relative(self.bound, self.objective)
+
+    @property
+    def root_gap(self) -> float | None:
+        """Relative gap between the LP bound and the objective; None where either is missing."""
+        return _relative(self.lp_bound, self.objective)
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is an incumbent and everything claimed of it holds."""
+        return self.certificate is not None and self.certificate.valid
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the metric as plain numbers and strings, for CSV and JSON."""
+        certificate = self.certificate
+        return {
+            "formulation": str(self.composition),
+            "resolved": str(self.resolved),
+            "data": self.data_name,
+            "solver": self.solver,
+            "version": self.version,
+            "strategy": self.strategy,
+            "status": self.status,
+            "message": self.message,
+            "class": self.problem_class,
+            "rows": self.size.rows,
+            "columns": self.size.columns,
+            "binaries": self.size.binaries,
+            "nonzeros": self.size.nonzeros,
+            "lp_bound": self.lp_bound,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "root_gap": self.root_gap,
+            "nodes": self.nodes,
+            "build_s": self.build_s,
+            "lp_s": self.lp_s,
+            "solve_s": self.solve_s,
+            "outliers": len(self.outliers),
+            "verified": self.verified,
+            "certificate": "" if certificate is None else str(certificate),
+            **{f"option_{name}": value for name, value in self.options.items()},
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.composition}",
+            f"  {self.data_name}, {self.solver} {self.version}, strategy {self.strategy}",
+            f"  status     {self.status}{f' ({self.message})' if self.message else ''}",
+            f"  objective  {_show(self.objective)}   bound {_show(self.bound)}   "
+            f"gap {_show(self.gap)}   LP bound {_show(self.lp_bound)}",
+            f"  time       build {self.build_s:.2f} s, LP {self.lp_s:.2f} s, "
+            f"solve {self.solve_s:.2f} s, {_show(self.nodes)} nodes",
+        ]
+        if self.certificate is not None:
+            lines.append(f"  {self.certificate}")
+            lines.extend(f"  note: {remark}" for remark in self.certificate.remarks)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def verify(result: Result, data: Dataset) -> Result:
+    """Hold a result to the data again.
+
+    Parameters
+    ----------
+    result : Result
+        What is claimed: its metric, outliers, objective and bound.
+    data : Dataset
+        The data set that was solved.
+
+    Returns
+    -------
+    Result
+        The same with a new certificate, and with status ``unverified`` if the claim does not
+        hold.
+    """
+    if result.metric is None:
+        return result
+    parts = result.resolved.ordered
+    for part in parts:
+        data = part.prepare(data)
+    outliers = np.isin(data.ids, result.outliers)
+    certificate = certify(parts, data, result.metric, outliers, result.objective, result.bound)
+    return replace(
+        result,
+        certificate=certificate,
+        neighbors=named_neighbors(data, certificate),
+        status=result.status if certificate.valid else "unverified",
+        message=result.message if certificate.valid else str(certificate),
+    )
+
+
+def named_neighbors(data: Dataset, certificate: Certificate) -> dict[Any, tuple[Any, ...]]:
+    """Points that serve each point, by identifier; points that none serves are left out."""
+    return {
+        data.ids[i]: tuple(data.ids[j] for j in served)
+        for i, served in enumerate(certificate.neighbors)
+        if served.size and served[-1] >= 0
+    }
+
+
+def _relative(bound: float | None, objective: float | None) -> float | None:
+    if bound is None or objective is None:
+        return None
+    if bound == objective:
+        return 0.0
+    return abs(bound - objective) / abs(objective) if objective else math.inf
+
+
+def _show(value: float | None) -> str:
+    return "–" if value is None else f"{value:.6g}"

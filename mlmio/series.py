@@ -1,0 +1,156 @@
+"""The power series of the distance: features of a pair, tensors, and the terms of one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations
+from math import comb, factorial, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.blocks import Block, Size
+
+if TYPE_CHECKING:
+    from mlmio.context import Context
+    from mlmio.evaluation import Evaluation
+
+Array = NDArray[np.float64]
+
+# Rows of features made at once: bounds the memory of a block of pairs to about 32 MB.
+BLOCK_BYTES = 32 * 2**20
+
+
+@lru_cache(maxsize=64)
+def multisets(D: int, order: int) -> NDArray[np.intp]:
+    """Multisets {p ≤ q ≤ …} of `order` coordinates out of `D`, one a row.
+
+    >>> multisets(2, 2).tolist()
+    [[0, 0], [0, 1], [1, 1]]
+    """
+    rows = list(combinations_with_replacement(range(D), order))
+    return np.array(rows, dtype=np.intp).reshape(len(rows), order)
+
+
+def parameter_count(D: int, order: int) -> int:
+    """Number of parameters of a fully symmetric tensor: C(D+n−1, n)."""
+    return comb(D + order - 1, order)
+
+
+@lru_cache(maxsize=64)
+def _multiplicities(D: int, order: int) -> Array:
+    """How often each multiset's entry occurs in the full tensor."""
+    counts = [
+        factorial(order) // prod(factorial(int(c)) for c in np.bincount(row))
+        for row in multisets(D, order)
+    ]
+    return np.array(counts, dtype=float)
+
+
+def features(delta: Array, order: int) -> Array:
+    """Coefficients φ of the parameters of one order, so that its term is φ·θ.
+
+    Parameters
+    ----------
+    delta : (M, D) array
+        Differences x_i − x_j; signed for order 2, taken absolute for every other order.
+    order : int
+        Order of the term.
+
+    Returns
+    -------
+    (M, P) array
+        Multiplicity times the product of the coordinates of each multiset
+        (Kumaran et al. 2018, eq:metric-definition).
+    """
+    u = delta if order == 2 else np.abs(delta)
+    sets = multisets(delta.shape[1], order)
+    product = u[:, sets[:, 0]]
+    for position in range(1, order):
+        product = product * u[:, sets[:, position]]
+    return product * _multiplicities(delta.shape[1], order)
+
+
+def pair_features(
+    X: Array, pairs: NDArray[np.intp], orders: Sequence[int]
+) -> Iterator[tuple[slice, Array]]:
+    """Features of many pairs, block by block, so that memory does not grow with their number.
+
+    Yields
+    ------
+    (slice, (m, P) array)
+        Which pairs, and their features for all `orders` side by side.
+    """
+    width = sum(parameter_count(X.shape[1], order) for order in orders)
+    step = max(1, BLOCK_BYTES // (8 * max(width, X.shape[1])))
+    for start in range(0, len(pairs), step):
+        part = pairs[start : start + step]
+        delta = X[part[:, 0]] - X[part[:, 1]]
+        yield slice(start, start + len(part)), np.hstack([features(delta, n) for n in orders])
+
+
+def tensor_from_entries(entries: Array, D: int, order: int) -> Array:
+    """Full symmetric tensor of shape (D,)·order from one entry a multiset.
+
+    >>> tensor_from_entries(np.array([1.0, 2.0, 3.0]), 2, 2).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    tensor = np.zeros((D,) * order)
+    sets = multisets(D, order)
+    for positions in permutations(range(order)):
+        tensor[tuple(sets[:, p] for p in positions)] = entries
+    return tensor
+
+
+def entries_of_tensor(tensor: Array) -> Array:
+    """One entry a multiset of a fully symmetric tensor, the inverse of the above."""
+    sets = multisets(tensor.shape[0], tensor.ndim)
+    return tensor[tuple(sets.T)]
+
+
+@dataclass(frozen=True)
+class SeriesTerm(Block):
+    """Base of the blocks of slot ``terms``: one order of the power series.
+
+    A subclass gives :attr:`order`; everything else follows from it.
+    """
+
+    @property
+    def order(self) -> int:
+        """Order n of the term."""
+        raise NotImplementedError(f"{type(self).__name__} states no order")
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """The tensor of this order: ``a``, ``B``, ``C`` or ``tensor n``."""
+        return frozenset({tensor_name(self.order)})
+
+    def build(self, context: Context, b: Any) -> None:
+        """Add the parameters, free, those of a constant feature fixed at zero."""
+        import pyomo.environ as pyo
+
+        sets = multisets(context.data.D, self.order)
+        b.theta = pyo.Var(range(len(sets)), initialize=0.0)
+        constant = np.ptp(context.data.X, axis=0) == 0
+        for p in np.flatnonzero(constant[sets].any(axis=1)):
+            # No distance between the given points depends on it: leave nothing to chance.
+            b.theta[int(p)].fix(0.0)
+        context.publish_term(self.order, b.theta)
+
+    def complete(self, b: Any, evaluation: Evaluation) -> None:
+        """Set the parameters to the metric's own entries."""
+        entries = entries_of_tensor(evaluation.metric.tensor(self.order))
+        for p, entry in enumerate(entries):
+            b.theta[p].set_value(float(entry))
+
+    def size(self, n: Any) -> Size:
+        """C(D+n−1, n) variables, no rows."""
+        return Size(variables=prod(n.D + k for k in range(self.order)) / factorial(self.order))
+
+
+def tensor_name(order: int) -> str:
+    """Name of the tensor of one order, as blocks ask for it: a, B, C, ``tensor 4``, …"""
+    return {1: "a", 2: "B", 3: "C"}.get(order, f"tensor {order}")

@@ -1,0 +1,1 @@
+"""Adapters of solvers: one file each, options in, answers out."""

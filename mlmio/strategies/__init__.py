@@ -1,0 +1,1 @@
+"""Strategies: ways to solve a composition on data."""

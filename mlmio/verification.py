@@ -1,0 +1,118 @@
+"""Verification: a claim is held to the data, never to the model that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.composition import evaluate
+from mlmio.evaluation import Violation
+
+if TYPE_CHECKING:
+    from mlmio.blocks import Block
+    from mlmio.data import Dataset
+    from mlmio.metric import Metric
+
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What θ, z and the data say of a claim.
+
+    Parameters
+    ----------
+    objective : float
+        Objective of (θ, z), recomputed.
+    value : float or None
+        What the neighbours maximise (λ), recomputed.
+    violations : tuple of Violation
+        Statements violated by more than the tolerance.
+    contradictions : tuple of str
+        Claims that the recomputed numbers contradict.
+    worst : float
+        Largest violation of any statement, however small.
+    remarks : tuple of str
+        What a user should know of the solution.
+    neighbors : (N, k) array of int
+        Points that serve each point, −1 where none does.
+    tolerance : float
+        What is allowed.
+    """
+
+    objective: float
+    value: float | None
+    violations: tuple[Violation, ...]
+    contradictions: tuple[str, ...]
+    worst: float
+    remarks: tuple[str, ...]
+    neighbors: NDArray[np.intp]
+    tolerance: float = TOLERANCE
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is violated or contradicted."""
+        return not self.violations and not self.contradictions
+
+    def __str__(self) -> str:
+        if self.valid:
+            return f"verified: objective {self.objective:.9g}, largest violation {self.worst:.1e}"
+        reasons = [*self.contradictions, *(str(violation) for violation in self.violations)]
+        more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        return "unverified: " + "; ".join(reasons[:3]) + more
+
+
+def certify(
+    parts: Sequence[Block],
+    data: Dataset,
+    metric: Metric,
+    outliers: NDArray[np.bool_],
+    objective: float | None = None,
+    bound: float | None = None,
+) -> Certificate:
+    """Recompute everything from θ, z and the data, and compare it with what is claimed.
+
+    Parameters
+    ----------
+    parts : sequence of Block
+        Blocks of the resolved composition, in the order of building.
+    data : Dataset
+        The points that the model is about.
+    metric : Metric
+        θ.
+    outliers : (N,) array of bool
+        z.
+    objective, bound : float, optional
+        The objective and the dual bound that are claimed.
+    """
+    evaluation = evaluate(parts, data, metric, outliers)
+    worst = max((violation.amount for violation in evaluation.violations), default=0.0)
+    return Certificate(
+        objective=evaluation.objective,
+        value=evaluation.value,
+        violations=tuple(v for v in evaluation.violations if v.amount > TOLERANCE),
+        contradictions=_contradictions(evaluation.objective, objective, bound),
+        worst=worst,
+        remarks=tuple(evaluation.remarks),
+        neighbors=evaluation.chosen,
+    )
+
+
+def _contradictions(
+    recomputed: float, objective: float | None, bound: float | None
+) -> tuple[str, ...]:
+    found = []
+    if objective is not None and abs(recomputed - objective) > tolerance_of(objective):
+        found.append(f"objective {objective:.9g} is claimed, the data give {recomputed:.9g}")
+    if bound is not None and recomputed > bound + tolerance_of(bound):
+        found.append(f"bound {bound:.9g} is claimed, the data give the objective {recomputed:.9g}")
+    return tuple(found)
+
+
+def tolerance_of(value: float) -> float:
+    """Return how far two computations of `value` may differ: 1e-6, relative above one."""
+    return TOLERANCE * max(1.0, abs(value))
