@@ -18,7 +18,6 @@ from mlmio.errors import CompositionError
 from mlmio.evaluation import Evaluation
 from mlmio.parse import parse_blocks
 from mlmio.registry import blocks
-from mlmio.sizes import Dimensions
 from mlmio.slots import SLOT_ORDER, SLOTS
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Composition:
         return f"compose({str(self)!r})"
 
     def _repr_html_(self) -> str:
-        from mlmio.explain import explain_html
+        from mlmio.explaining import explain_html
 
         return explain_html(self)
 
@@ -214,7 +213,7 @@ class Composition:
         data : Dataset, optional
             Gives the sizes as numbers; without it they are formulas.
         """
-        from mlmio.explain import print_explanation
+        from mlmio.explaining import print_explanation
 
         print_explanation(self, data)
 
@@ -307,10 +306,7 @@ def compose(spec: Composition | Block | str | Iterable[Block]) -> Composition:
         return Composition(parse_blocks(spec))
     if isinstance(spec, Block):
         return Composition((spec,))
-    try:
-        parts = tuple(spec)
-    except TypeError:
-        parts = (spec,)
+    parts = tuple(spec) if isinstance(spec, Iterable) else (spec,)
     for part in parts:
         if not isinstance(part, Block):
             raise CompositionError(

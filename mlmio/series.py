@@ -152,5 +152,5 @@ class SeriesTerm(Block):
 
 
 def tensor_name(order: int) -> str:
-    """Name of the tensor of one order, as blocks ask for it: a, B, C, ``tensor 4``, …"""
+    """Name of the tensor of one order, as blocks ask for it: a, B, C, ``tensor 4`` and so on."""
     return {1: "a", 2: "B", 3: "C"}.get(order, f"tensor {order}")

@@ -58,8 +58,8 @@ class Outliers(Block):
 
     Notes
     -----
-    Source: Kumaran et al. 2018, model:minlp and set:feasible_region_YZ, with the three readings of it
-    told apart.
+    Source: Kumaran et al. 2018, model:minlp and set:feasible_region_YZ, with its three
+    readings told apart.
 
     Needs a distance. Adds N binary variables, Q rows for the floor of the classes where
     ``keep`` > 0, and, but for ``excuse``, one row for each choice of a neighbour; MILP.

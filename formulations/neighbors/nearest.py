@@ -134,7 +134,7 @@ class Nearest(Block):
             nearest_other[rows] = other.min(axis=1)
         chosen[~evaluation.kept] = -1
         evaluation.reach[~evaluation.kept] = 0.0
-        for i in np.flatnonzero(evaluation.kept & (chosen[:, -1] < 0)):
+        for i in np.flatnonzero(evaluation.kept & (chosen[:, -1] < 0)).tolist():
             evaluation.violate(
                 self.name, f"point {evaluation.name(i)} has no {self.k} points to serve it", 1.0
             )
@@ -147,7 +147,7 @@ class Nearest(Block):
         interval = evaluation.margin
         margin = float(np.clip(evaluation.separation.min(), interval.lower, interval.upper))
         left = evaluation.settle(np.maximum(0.0, margin - evaluation.separation))
-        for i in np.flatnonzero(left > 0):
+        for i in np.flatnonzero(left > 0).tolist():
             evaluation.violate(
                 self.name, f"point {evaluation.name(i)} lacks the margin {margin:.6g}", left[i]
             )
