@@ -135,12 +135,12 @@ class Dataset:
             )
 
     @property
-    def N(self) -> int:  # noqa: N802 - the mathematics' own name
+    def N(self) -> int:
         """Number of points."""
         return len(self.X)
 
     @property
-    def D(self) -> int:  # noqa: N802 - the mathematics' own name
+    def D(self) -> int:
         """Number of features."""
         return int(self.X.shape[1])
 

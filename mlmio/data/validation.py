@@ -66,7 +66,9 @@ def feature_cells(X: Any) -> np.ndarray:
 
 
 def _unmasked(array: np.ma.MaskedArray) -> np.ndarray:
-    return np.where(np.ma.getmaskarray(array), None, np.ma.getdata(array))
+    values = np.ma.getdata(array).astype(object)
+    values[np.ma.getmaskarray(array)] = None
+    return values
 
 
 def _ragged(X: Any) -> str:

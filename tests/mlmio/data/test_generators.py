@@ -140,4 +140,4 @@ def test_ten_classes_have_curved_boundaries() -> None:
 
     X, labels = ten_classes(4000)
     # A linear classifier draws straight boundaries, which cannot follow these.
-    assert LogisticRegression(C=1e6, max_iter=2000).fit(X, labels).score(X, labels) < 0.97
+    assert LogisticRegression(C=1e6, max_iter=2000).fit(X, labels).score(X, labels) < 0.95
