@@ -85,6 +85,11 @@ class Block:
         return frozenset()
 
     @property
+    def requires(self) -> frozenset[str]:
+        """What other blocks must provide, sooner or later, for this one to make sense."""
+        return frozenset()
+
+    @property
     def label(self) -> str:
         """Name of its Pyomo block, unique in a composition."""
         return self.name

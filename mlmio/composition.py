@@ -134,9 +134,10 @@ class Composition:
         graph = nx.DiGraph()
         graph.add_nodes_from(parts)
         for part in parts:
-            for token in part.needs:
+            for token in sorted(part.needs | part.requires):
                 if token not in providers:
                     raise CompositionError(_missing(part, token))
+            for token in part.needs:
                 graph.add_edge(providers[token], part)
         _refuse_idle_encoding(parts)
         return tuple(nx.lexicographical_topological_sort(graph, key=_build_order))

@@ -76,8 +76,8 @@ class Context:
         Published by ``region``: d_ij.
     bounds : callable (i, j) -> (float, float)
         Published by ``region``: least and greatest value of d_ij.
-    dmax : float
-        Published by ``region``: greatest value of any distance.
+    dmin, dmax : float
+        Published by ``region``: least distance between classes, greatest of any pair.
     conflicting : array of int
         Published by ``region``: points that the loss must give up.
     margin : Margin
@@ -91,6 +91,9 @@ class Context:
         Published by ``loss``: called by ``neighbors`` with its choices, indexed by (i, j).
     outliers : mapping of int to variable, or None
         Published by ``loss``: z_i.
+    surplus : float
+        Published by ``loss``: weight of what points have beyond the worst one, where the
+        neighbours count it.
     encode : callable (Choice) -> mapping of int to expression
         Published by ``encoding``: s_i, the distance to the farthest point that serves i.
     resolved : dict of Block to Block
@@ -103,6 +106,7 @@ class Context:
         self.terms: dict[int, Any] = {}
         self.distance: Callable[[int, int], Any]
         self.bounds: Callable[[int, int], tuple[float, float]]
+        self.dmin: float = 0.0
         self.dmax: float = 1.0
         self.conflicting: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self.margin = Margin(-np.inf, np.inf)
@@ -110,6 +114,7 @@ class Context:
         self.kept: Callable[[int], Any] = lambda i: 1
         self.couple: Callable[[Any], None] = lambda y: None
         self.outliers: Mapping[int, Any] | None = None
+        self.surplus: float = 0.0
         self.encode: Callable[[Choice], Mapping[int, Any]]
         self.resolved: dict[Block, Block] = {}
 

@@ -65,6 +65,8 @@ class Evaluation:
         What the point does not satisfy, however little.
     remarks : list of str
         What a user should know of the point, though nothing is violated.
+    facts : dict of str to float
+        Numbers that a certificate should show, such as the smallest eigenvalue of B.
     objective : float
         Sum of the blocks' contributions.
     dmax : float
@@ -82,6 +84,8 @@ class Evaluation:
     settle : callable (shortfall) -> (N,) array
         Published by ``loss``: takes by how much each point falls short of the margin, accounts
         for it, and returns what is left as violation.
+    surplus : float
+        Published by ``loss``: weight of what points have beyond the worst one.
     chosen : (N, k) array of int
         Published by ``neighbors``: the points that serve each point, −1 where none does.
     reach : (N,) array
@@ -98,6 +102,7 @@ class Evaluation:
         self.outliers = outliers
         self.violations: list[Violation] = []
         self.remarks: list[str] = []
+        self.facts: dict[str, float] = {}
         self.objective = 0.0
         self.dmax = 1.0
         self.conflicting: NDArray[np.intp] = np.empty(0, dtype=np.intp)
@@ -108,6 +113,7 @@ class Evaluation:
             (len(rows), data.N), dtype=bool
         )
         self.settle: Callable[[Array], Array] = lambda shortfall: shortfall
+        self.surplus = 0.0
         self.chosen: NDArray[np.intp] = np.empty((data.N, 0), dtype=np.intp)
         self.reach: Array = np.zeros(data.N)
         self.separation: Array = np.full(data.N, np.inf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,8 @@ class Certificate:
         Claims that the recomputed numbers contradict.
     worst : float
         Largest violation of any statement, however small.
+    facts : mapping of str to float
+        Numbers worth knowing, such as the smallest eigenvalue of B under a cone.
     remarks : tuple of str
         What a user should know of the solution.
     neighbors : (N, k) array of int
@@ -49,6 +51,7 @@ class Certificate:
     violations: tuple[Violation, ...]
     contradictions: tuple[str, ...]
     worst: float
+    facts: Mapping[str, float]
     remarks: tuple[str, ...]
     neighbors: NDArray[np.intp]
     tolerance: float = TOLERANCE
@@ -60,7 +63,11 @@ class Certificate:
 
     def __str__(self) -> str:
         if self.valid:
-            return f"verified: objective {self.objective:.9g}, largest violation {self.worst:.1e}"
+            facts = "".join(f", {name} {value:.6g}" for name, value in self.facts.items())
+            return (
+                f"verified: objective {self.objective:.9g}, "
+                f"largest violation {self.worst:.1e}{facts}"
+            )
         reasons = [*self.contradictions, *(str(violation) for violation in self.violations)]
         more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
         return "unverified: " + "; ".join(reasons[:3]) + more
@@ -97,6 +104,7 @@ def certify(
         violations=tuple(v for v in evaluation.violations if v.amount > TOLERANCE),
         contradictions=_contradictions(evaluation.objective, objective, bound),
         worst=worst,
+        facts=dict(evaluation.facts),
         remarks=tuple(evaluation.remarks),
         neighbors=evaluation.chosen,
     )

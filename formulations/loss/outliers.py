@@ -61,7 +61,7 @@ class Outliers(Block):
     Source: Kumaran et al. 2018, model:minlp and set:feasible_region_YZ, with its three
     readings told apart.
 
-    Needs a distance. Adds N binary variables, Q rows for the floor of the classes where
+    Needs a distance and neighbours that can be relieved. Adds N binary variables, Q rows for the floor of the classes where
     ``keep`` > 0, and, but for ``excuse``, one row for each choice of a neighbour; MILP.
 
     Relations: a larger ``rho`` or ``keep`` restricts; ``printed`` restricts ``remove``.
@@ -95,6 +95,11 @@ class Outliers(Block):
     def needs(self) -> frozenset[str]:
         """A distance."""
         return frozenset({"distance"})
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """Neighbours whose rows can be relieved."""
+        return frozenset({"relief"})
 
     def build(self, context: Context, b: Any) -> Any:
         """Add z and the floor of every class; contributes −ρ Σ z."""
@@ -130,6 +135,7 @@ class Outliers(Block):
         context.margin = Margin(0.0, context.dmax)
         context.kept = lambda i: 1 - b.z[i]
         context.outliers = b.z
+        context.surplus = 1.0
 
         def relief(i: int, k: int, big_m: float) -> Any:
             return big_m * (int(own) * b.z[i] + int(others) * b.z[k])
@@ -149,6 +155,7 @@ class Outliers(Block):
         data, z = evaluation.data, evaluation.outliers
         own, others, serving = SEMANTICS[self.semantics]
         evaluation.margin = Margin(0.0, evaluation.dmax)
+        evaluation.surplus = 1.0
         evaluation.kept = ~z
         evaluation.serves = np.ones(data.N, dtype=bool) if serving else ~z
         evaluation.in_force = lambda rows: ~(own & z[rows, None] | others & z[None, :])

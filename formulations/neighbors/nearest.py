@@ -10,7 +10,6 @@ import numpy as np
 
 from mlmio.blocks import Block, Size, check_count, register_block
 from mlmio.context import Choice
-from mlmio.errors import DataError
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -43,7 +42,7 @@ class Nearest(Block):
     -----
     Source: Kumaran et al. 2018, model:minlp_no_outliers (empty loss) and model:minlp.
 
-    Needs a distance and an encoding. Adds C binary variables y and the variable λ where the loss
+    Needs a bounded distance and an encoding. Adds C binary variables y and the variable λ where the loss
     does not fix it, N rows of choice and S rows of separation; MILP.
 
     Relations: a larger k restricts a smaller one.
@@ -61,9 +60,14 @@ class Nearest(Block):
         check_count(self, "k", minimum=1)
 
     @property
+    def provides(self) -> frozenset[str]:
+        """Rows with a margin, which a loss may relieve."""
+        return frozenset({"margin", "relief"})
+
+    @property
     def needs(self) -> frozenset[str]:
-        """A distance and an encoding."""
-        return frozenset({"distance", "encoding"})
+        """A bounded distance and an encoding."""
+        return frozenset({"distance", "bounds", "encoding"})
 
     def prepare(self, data: Dataset) -> Dataset:
         """Check that every class has k + 1 points.
@@ -73,13 +77,7 @@ class Nearest(Block):
         DataError
             Naming the class that has fewer.
         """
-        smallest = int(np.argmin(data.class_sizes))
-        if data.class_sizes[smallest] <= self.k:
-            raise DataError(
-                f"class {data.classes[smallest]!r} has {data.class_sizes[smallest]} point(s), "
-                f"and '{self}' needs at least {self.k + 1} in every class: "
-                f"add points, or leave that class out"
-            )
+        data.require_class_size(self.k + 1, str(self))
         return data
 
     def build(self, context: Context, b: Any) -> Any:
@@ -122,15 +120,13 @@ class Nearest(Block):
         chosen = np.full((data.N, self.k), -1, dtype=np.intp)
         nearest_other = np.full(data.N, np.inf)
         for rows, distances in evaluation.blocks():
-            same = data.y[rows, None] == data.y[None, :]
-            may_serve = same & evaluation.serves[None, :]
-            may_serve[np.arange(len(rows)), rows] = False
+            may_serve = data.together_rows(rows) & evaluation.serves[None, :]
             masked = np.where(may_serve, distances, np.inf)
             chosen[rows] = np.argsort(masked, axis=1, kind="stable")[:, : self.k]
             short = ~np.isfinite(np.take_along_axis(masked, chosen[rows], axis=1))
             chosen[rows] = np.where(short, -1, chosen[rows])
             evaluation.reach[rows] = np.take_along_axis(masked, chosen[rows][:, -1:], axis=1)[:, 0]
-            other = np.where(~same & evaluation.in_force(rows), distances, np.inf)
+            other = np.where(data.apart_rows(rows) & evaluation.in_force(rows), distances, np.inf)
             nearest_other[rows] = other.min(axis=1)
         chosen[~evaluation.kept] = -1
         evaluation.reach[~evaluation.kept] = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.blocks import Block, Size, check_choice, check_number, register_block
+from mlmio.distances import DISTANCES, add_distances, complete_distances
 from mlmio.errors import DataError
 from mlmio.separation import Separation, largest_separation
 
@@ -44,7 +45,7 @@ class Bounded(Block):
     distances : {"variables", "substituted"}
         Whether d_ij is a variable with a defining row, or its definition everywhere.
     duplicates : {"error", "drop", "outlier"}
-        What to do with points of different classes that coincide, for which no d_min > 0 is
+        What to do with points of different classes that coincide, for which no dmin > 0 is
         possible: refuse them, leave them all out, or make them outliers (which needs a loss that
         has outliers).
 
@@ -76,13 +77,13 @@ class Bounded(Block):
         check_number(self, "dmax", minimum=1e-3, maximum=1e6)
         if self.dmin != "auto":
             check_number(self, "dmin", minimum=0.0, maximum=self.dmax)
-        check_choice(self, "distances", ("variables", "substituted"))
+        check_choice(self, "distances", DISTANCES)
         check_choice(self, "duplicates", DUPLICATES)
 
     @property
     def provides(self) -> frozenset[str]:
-        """A distance."""
-        return frozenset({"distance"})
+        """A distance with bounds."""
+        return frozenset({"distance", "bounds"})
 
     @property
     def needs(self) -> frozenset[str]:
@@ -99,7 +100,7 @@ class Bounded(Block):
             or if nothing is left of the data.
         """
         conflicts = data.conflicts()
-        if not len(conflicts) or self.duplicates == "outlier":
+        if not len(conflicts) or self.duplicates == "outlier" or self.dmin == 0.0:
             return data
         if self.duplicates == "drop":
             return data.take(np.setdiff1d(np.arange(data.N), conflicts))
@@ -126,13 +127,12 @@ class Bounded(Block):
             apart = y[i] != y[j] and (min(i, j), max(i, j)) not in coincide
             return (dmin if apart else 0.0, self.dmax)
 
-        context.bounds = bounds
-        add = self._add_variables if self.distances == "variables" else self._add_expressions
-        add(context, b)
+        context.dmin, context.bounds = dmin, bounds
+        add_distances(context, b, self.distances)
 
     def _resolve(self, context: Context, pairs: Any, crossing: Any) -> float:
         """d_min as a number that the data allow."""
-        if not crossing.any():
+        if self.dmin == 0.0 or not crossing.any():
             context.resolved[self] = replace(self, dmin=0.0)
             return 0.0
         best = largest_separation(context, pairs, crossing)
@@ -153,36 +153,6 @@ class Bounded(Block):
             return f"{found}, and dmin is {dmin:g}: give a dmin of at most δ*, or dmin='auto'"
         return f"{found}, too little to tell from zero: drop one of the two, or add terms"
 
-    def _add_variables(self, context: Context, b: Any) -> None:
-        import pyomo.environ as pyo
-        from pyomo.core.expr import LinearExpression
-
-        theta = context.theta
-        pairs = list(map(tuple, context.data.pairs().tolist()))
-        b.d = pyo.Var(pairs, bounds=lambda _, i, j: context.bounds(i, j))
-        b.define = pyo.Constraint(pairs)
-        d = b.d
-        for m, phi in _rows(context):
-            body = LinearExpression(
-                constant=0, linear_coefs=[*phi, -1.0], linear_vars=[*theta, d[pairs[m]]]
-            )
-            b.define.add(pairs[m], (0.0, body, 0.0))
-        context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
-
-    def _add_expressions(self, context: Context, b: Any) -> None:
-        import pyomo.environ as pyo
-        from pyomo.core.expr import LinearExpression
-
-        theta = context.theta
-        pairs = list(map(tuple, context.data.pairs().tolist()))
-        b.within = pyo.Constraint(pairs)
-        d = {}
-        for m, phi in _rows(context):
-            d[pairs[m]] = LinearExpression(constant=0, linear_coefs=phi, linear_vars=theta)
-            lower, upper = context.bounds(*pairs[m])
-            b.within.add(pairs[m], (lower, d[pairs[m]], upper))
-        context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
-
     def check(self, evaluation: Evaluation) -> None:
         """Hold every distance to its bounds; publishes d_max and the coinciding points."""
         data = evaluation.data
@@ -191,7 +161,7 @@ class Bounded(Block):
         evaluation.conflicting = np.unique(conflicts)
         dmin = 0.0 if self.dmin == "auto" else float(self.dmin)
         for rows, d in evaluation.blocks():
-            lower = np.where(data.y[rows, None] != data.y[None, :], dmin, 0.0)
+            lower = np.where(data.apart_rows(rows), dmin, 0.0)
             for i, k in conflicts:
                 lower[rows == i, k] = lower[rows == k, i] = 0.0
             self._report(evaluation, rows, lower - d, "are nearer than the least distance")
@@ -208,22 +178,11 @@ class Bounded(Block):
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the distances, where they are variables."""
-        if self.distances == "substituted":
-            return
-        for rows, distances in evaluation.blocks():
-            for row, i in enumerate(rows):
-                for j in range(int(i) + 1, evaluation.data.N):
-                    b.d[int(i), j].set_value(float(distances[row, j]))
+        complete_distances(b, evaluation)
 
     def size(self, n: Any) -> Size:
         """E variables and E rows, or E rows."""
         return Size(variables=n.pairs if self.distances == "variables" else 0, rows=n.pairs)
-
-
-def _rows(context: Context) -> Any:
-    """Position and features of every pair, one at a time."""
-    for part, phi in context.features(context.data.pairs()):
-        yield from zip(range(part.start, part.stop), phi.tolist(), strict=True)
 
 
 def _without(pairs: NDArray[np.intp], left_out: NDArray[np.intp], N: int) -> NDArray[np.intp]:

@@ -170,6 +170,29 @@ class Dataset:
         """Return the points that are not of the class of point i."""
         return np.flatnonzero(self.y != self.y[i])
 
+    def together_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return for every point of `rows` which points are others of its class, as a mask."""
+        same = self.y[rows, None] == self.y[None, :]
+        same[np.arange(len(rows)), rows] = False
+        return same
+
+    def apart_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return for every point of `rows` which points are not of its class, as a mask."""
+        return self.y[rows, None] != self.y[None, :]
+
+    def require_class_size(self, least: int, what: str) -> None:
+        """Raise DataError, naming the class, unless every class has `least` points.
+
+        `what` says in the message what needs them.
+        """
+        smallest = int(self.class_sizes.argmin())
+        if self.class_sizes[smallest] < least:
+            raise DataError(
+                f"class {shown(self.classes[smallest])} has {self.class_sizes[smallest]} "
+                f"point(s), and '{what}' needs at least {least} in every class: "
+                f"add points, or leave that class out"
+            )
+
     def co_pairs(self) -> np.ndarray:
         """Return the ordered pairs (i, j) of different points of the same class, sorted."""
         same = self.y[:, None] == self.y

@@ -1,0 +1,103 @@
+"""Building the distances of all pairs, for the blocks of slot ``region``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from mlmio.errors import DataError
+
+if TYPE_CHECKING:
+    from mlmio.context import Context
+
+# Peak memory of one coefficient of a defining row, measured with the solver's copies of it.
+BYTES_A_COEFFICIENT = 250
+
+DISTANCES = ("variables", "substituted")
+
+
+def add_distances(context: Context, b: Any, distances: str) -> None:
+    """Add d_ij for every pair i < j within ``context.bounds``, and publish it.
+
+    Parameters
+    ----------
+    context : Context
+        With ``bounds`` published.
+    b : Pyomo block
+        Where they are added.
+    distances : {"variables", "substituted"}
+        Whether d_ij is a variable with a defining row, or an expression with a row that bounds
+        it.
+
+    Raises
+    ------
+    DataError
+        If the coefficients would not fit the memory that is free; the message names their count.
+    """
+    pairs = list(map(tuple, context.data.pairs().tolist()))
+    refuse_oversize(len(pairs), len(context.theta))
+    d = (_variables if distances == "variables" else _expressions)(context, b, pairs)
+    context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
+
+
+def refuse_oversize(pairs: int, parameters: int) -> None:
+    """Raise where a model of so many pairs and parameters would not fit memory."""
+    needed = pairs * parameters * BYTES_A_COEFFICIENT
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise DataError(
+            f"{parameters:,} parameters for {pairs:,} pairs make {pairs * parameters:,} "
+            f"coefficients, about {needed / 2**30:.1f} GiB where {free / 2**30:.1f} GiB are free: "
+            f"draw fewer points, or use terms of lower order"
+        )
+
+
+def _variables(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:
+    import pyomo.environ as pyo
+    from pyomo.core.expr import LinearExpression
+
+    theta = context.theta
+    b.d = pyo.Var(pairs, bounds=lambda _, i, j: context.bounds(i, j))
+    b.define = pyo.Constraint(pairs)
+    d = b.d
+    for m, phi in _rows(context):
+        body = LinearExpression(
+            constant=0, linear_coefs=[*phi, -1.0], linear_vars=[*theta, d[pairs[m]]]
+        )
+        b.define.add(pairs[m], (0.0, body, 0.0))
+    return d
+
+
+def _expressions(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:
+    import pyomo.environ as pyo
+    from pyomo.core.expr import LinearExpression
+
+    theta = context.theta
+    d = {
+        pairs[m]: LinearExpression(constant=0, linear_coefs=phi, linear_vars=theta)
+        for m, phi in _rows(context)
+    }
+    bounded = [pair for pair in pairs if context.bounds(*pair) != (None, None)]
+    b.within = pyo.Constraint(bounded)
+    for pair in bounded:
+        lower, upper = context.bounds(*pair)
+        b.within.add(pair, (lower, d[pair], upper))
+    return d
+
+
+def _rows(context: Context) -> Iterator[tuple[int, list[float]]]:
+    """Position and features of every pair, one at a time."""
+    for part, phi in context.features(context.data.pairs()):
+        yield from zip(range(part.start, part.stop), phi.tolist(), strict=True)
+
+
+def complete_distances(b: Any, evaluation: Any) -> None:
+    """Set the distances to those of the metric, where they are variables."""
+    if b.component("d") is None:
+        return
+    for rows, distances in evaluation.blocks():
+        for row, i in enumerate(rows.tolist()):
+            for j in range(i + 1, evaluation.data.N):
+                b.d[i, j].set_value(float(distances[row, j]))
