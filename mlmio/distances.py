@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def _variables(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:
     from pyomo.core.expr import LinearExpression
 
     theta = context.theta
-    b.d = pyo.Var(pairs, bounds=lambda _, i, j: context.bounds(i, j))
+    b.d = pyo.Var(pairs, bounds=lambda _, i, j: _pyomo_bounds(context, i, j))
     b.define = pyo.Constraint(pairs)
     d = b.d
     for m, phi in _rows(context):
@@ -79,12 +80,18 @@ def _expressions(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:
         pairs[m]: LinearExpression(constant=0, linear_coefs=phi, linear_vars=theta)
         for m, phi in _rows(context)
     }
-    bounded = [pair for pair in pairs if context.bounds(*pair) != (None, None)]
+    bounded = [pair for pair in pairs if _pyomo_bounds(context, *pair) != (None, None)]
     b.within = pyo.Constraint(bounded)
     for pair in bounded:
         lower, upper = context.bounds(*pair)
         b.within.add(pair, (lower, d[pair], upper))
     return d
+
+
+def _pyomo_bounds(context: Context, i: int, j: int) -> tuple[float | None, float | None]:
+    """Bounds of d_ij, None where there is none."""
+    lower, upper = context.bounds(i, j)
+    return (None if math.isinf(lower) else lower, None if math.isinf(upper) else upper)
 
 
 def _rows(context: Context) -> Iterator[tuple[int, list[float]]]:

@@ -84,6 +84,8 @@ class Evaluation:
     settle : callable (shortfall) -> (N,) array
         Published by ``loss``: takes by how much each point falls short of the margin, accounts
         for it, and returns what is left as violation.
+    slack : (N,) array
+        Published by ``loss``: what each point lacks of the margin and is paid for.
     surplus : float
         Published by ``loss``: weight of what points have beyond the worst one.
     chosen : (N, k) array of int
@@ -113,6 +115,7 @@ class Evaluation:
             (len(rows), data.N), dtype=bool
         )
         self.settle: Callable[[Array], Array] = lambda shortfall: shortfall
+        self.slack: Array = np.zeros(data.N)
         self.surplus = 0.0
         self.chosen: NDArray[np.intp] = np.empty((data.N, 0), dtype=np.intp)
         self.reach: Array = np.zeros(data.N)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.blocks import Block, Size
+from mlmio.errors import CompositionError
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -154,3 +155,22 @@ class SeriesTerm(Block):
 def tensor_name(order: int) -> str:
     """Name of the tensor of one order, as blocks ask for it: a, B, C, ``tensor 4`` and so on."""
     return {1: "a", 2: "B", 3: "C"}.get(order, f"tensor {order}")
+
+
+def tensor_order(name: str) -> int:
+    """Order of the tensor of a name, the inverse of :func:`tensor_name`.
+
+    Raises
+    ------
+    CompositionError
+        If it is no such name.
+    """
+    order = {"a": 1, "B": 2, "C": 3}.get(name)
+    number = name.removeprefix("tensor ")
+    if order is None and name.startswith("tensor ") and number.isdecimal() and int(number) > 3:
+        order = int(number)
+    if order is None:
+        raise CompositionError(
+            f"there is no tensor {name!r}: the names are 'a', 'B', 'C', 'tensor 4' and so on"
+        )
+    return order

@@ -31,6 +31,8 @@ class Dimensions:
         How many of them serve each point, set by the same.
     margin : int
         1 where the margin λ is a variable, 0 where the loss fixes it.
+    data : Dataset or None
+        The points, for blocks whose size depends on which of them they are told of.
     """
 
     N: Any
@@ -42,13 +44,14 @@ class Dimensions:
     choices: Any = 0
     k: int = 1
     margin: int = 1
+    data: Dataset | None = None
 
     @classmethod
     def of(cls, data: Dataset) -> Dimensions:
         """Dimensions of a data set."""
         N = data.N
         co = int((data.class_sizes * (data.class_sizes - 1)).sum())
-        return cls(N, data.D, N * (N - 1) // 2, co, N * (N - 1) - co, data.n_classes)
+        return cls(N, data.D, N * (N - 1) // 2, co, N * (N - 1) - co, data.n_classes, data=data)
 
     @classmethod
     def symbols(cls) -> Dimensions:

@@ -61,8 +61,9 @@ class Outliers(Block):
     Source: Kumaran et al. 2018, model:minlp and set:feasible_region_YZ, with its three
     readings told apart.
 
-    Needs a distance and neighbours that can be relieved. Adds N binary variables, Q rows for the floor of the classes where
-    ``keep`` > 0, and, but for ``excuse``, one row for each choice of a neighbour; MILP.
+    Needs a distance and neighbours that can be relieved. Adds N binary variables, Q rows for the
+    floor of the classes where ``keep`` > 0, and, but for ``excuse``, one row for each choice of a
+    neighbour; MILP.
 
     Relations: a larger ``rho`` or ``keep`` restricts; ``printed`` restricts ``remove``.
     """

@@ -187,9 +187,7 @@ class KNearest(Block):
                 if not evaluation.kept[i]:
                     self._check_given_up(evaluation, i, distances[row], active[row], eps)
                     continue
-                radius, members = _best_radius(
-                    distances[row], same[row], active[row], self.K, eps
-                )
+                radius, members = _best_radius(distances[row], same[row], active[row], self.K, eps)
                 if radius is None:
                     evaluation.violate(self.name, f"point {evaluation.name(i)} has no radius", eps)
                     continue
@@ -222,9 +220,7 @@ class KNearest(Block):
     def size(self, n: Any) -> Size:
         """N(N−1) binary variables, Δ and κ; 2N + N(N−1) + S rows."""
         ordered = 2 * n.pairs
-        return Size(
-            variables=ordered + n.N + 1, binaries=ordered, rows=2 * n.N + ordered + n.non
-        )
+        return Size(variables=ordered + n.N + 1, binaries=ordered, rows=2 * n.N + ordered + n.non)
 
     def extend(self, n: Any) -> None:
         """N(N−1) choices, of which at most K serve each point; no margin."""

@@ -42,8 +42,8 @@ class Nearest(Block):
     -----
     Source: Kumaran et al. 2018, model:minlp_no_outliers (empty loss) and model:minlp.
 
-    Needs a bounded distance and an encoding. Adds C binary variables y and the variable λ where the loss
-    does not fix it, N rows of choice and S rows of separation; MILP.
+    Needs a bounded distance and an encoding. Adds C binary variables y and the variable λ where
+    the loss does not fix it, N rows of choice and S rows of separation; MILP.
 
     Relations: a larger k restricts a smaller one.
     """

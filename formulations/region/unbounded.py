@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -53,7 +54,7 @@ class Unbounded(Block):
 
     def build(self, context: Context, b: Any) -> None:
         """Add the distances."""
-        context.bounds = lambda i, j: (None, None)
+        context.bounds = lambda i, j: (-math.inf, math.inf)
         add_distances(context, b, self.distances)
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
