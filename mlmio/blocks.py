@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -60,8 +61,9 @@ class Block:
     tightens : tuple of str
         Blocks of the same slot whose LP bound is never below this one's.
     parameter_order : mapping of str to str or tuple
-        For each parameter, what a larger value does to the optimum: ``"restricts"``,
-        ``"relaxes"`` or ``"neutral"``; or the values in order, from the tightest to the loosest.
+        For each parameter, what a larger value (of tuples: one that contains the other) does to
+        the optimum: ``"restricts"``, ``"relaxes"`` or ``"neutral"``; or the values in order, from
+        the tightest to the loosest.
         A parameter left out makes two blocks that differ in it unrelated.
     """
 
@@ -207,7 +209,9 @@ def check_number(
     """
     value = getattr(block, parameter)
     good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (good and math.isfinite(value) and minimum <= value <= maximum):
+    # Not math.isfinite, which a whole number too large for a float is too much for.
+    finite = good and abs(value) <= sys.float_info.max
+    if not (finite and minimum <= value <= maximum):
         raise CompositionError(_wrong(block, parameter, f"a number{_range(minimum, maximum)}"))
     object.__setattr__(block, parameter, float(value))
 

@@ -96,6 +96,8 @@ class Context:
         neighbours count it.
     encode : callable (Choice) -> mapping of int to expression
         Published by ``encoding``: s_i, the distance to the farthest point that serves i.
+    threshold : Pyomo variable
+        Published by ``side``: τ, which similar points do not exceed and dissimilar ones reach.
     resolved : dict of Block to Block
         Blocks whose parameters depended on the data, with the values found.
     """
@@ -116,6 +118,7 @@ class Context:
         self.outliers: Mapping[int, Any] | None = None
         self.surplus: float = 0.0
         self.encode: Callable[[Choice], Mapping[int, Any]]
+        self.threshold: Any
         self.resolved: dict[Block, Block] = {}
 
     def publish_term(self, order: int, theta: Any) -> None:

@@ -94,6 +94,8 @@ class Evaluation:
         Published by ``neighbors``: s_i, the distance to the farthest of them, 0 where none.
     separation : (N,) array
         Published by ``neighbors``: least d_ik in force minus s_i, infinite where none is.
+    threshold : float
+        Published by ``side``: least τ that similar points allow.
     value : float or None
         Published by ``neighbors``: the quantity that it maximises (λ).
     """
@@ -120,6 +122,7 @@ class Evaluation:
         self.chosen: NDArray[np.intp] = np.empty((data.N, 0), dtype=np.intp)
         self.reach: Array = np.zeros(data.N)
         self.separation: Array = np.full(data.N, np.inf)
+        self.threshold = 0.0
         self.value: float | None = None
 
     def violate(self, block: str, what: str, amount: float) -> None:
@@ -138,6 +141,14 @@ class Evaluation:
     def distances(self, rows: NDArray[np.intp]) -> Array:
         """Distances of the points `rows` to all points, an (n, N) array."""
         return self.metric.scaled_distance(self.data.X[rows], self.data.X)
+
+    def pair_distances(self, pairs: NDArray[np.intp]) -> Array:
+        """Distances of the (M, 2) pairs of points."""
+        found = np.empty(len(pairs))
+        for rows, distances in self.blocks():
+            here = (pairs[:, 0] >= rows[0]) & (pairs[:, 0] <= rows[-1])
+            found[here] = distances[pairs[here, 0] - rows[0], pairs[here, 1]]
+        return found
 
     def blocks(self) -> Iterator[tuple[NDArray[np.intp], Array]]:
         """All distances, some rows at a time: yields (rows, (n, N) array)."""

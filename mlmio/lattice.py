@@ -182,7 +182,18 @@ def _parameter_relation(block: Block, name: str, ours: object, theirs: object) -
     if order is None or isinstance(ours, str) or isinstance(theirs, str):
         return UNRELATED
     effect = _EFFECT[order]
+    if isinstance(ours, tuple) and isinstance(theirs, tuple):
+        return _set_relation(set(ours), set(theirs), effect)
     return effect if ours > theirs else _INVERSE[effect]  # type: ignore[operator]
+
+
+def _set_relation(ours: set[object], theirs: set[object], effect: str) -> str:
+    """Relate two sets of tuples; an empty one stands for those of the data set, unknown here."""
+    if ours and theirs and ours > theirs:
+        return effect
+    if ours and theirs and ours < theirs:
+        return _INVERSE[effect]
+    return UNRELATED
 
 
 def _reaches(relation_name: str, slot: str, first: str, second: str) -> bool:

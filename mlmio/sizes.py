@@ -51,7 +51,7 @@ class Dimensions:
         """Dimensions of a data set."""
         N = data.N
         co = int((data.class_sizes * (data.class_sizes - 1)).sum())
-        return cls(N, data.D, N * (N - 1) // 2, co, N * (N - 1) - co, data.n_classes, data=data)
+        return cls(N, data.D, N * (N - 1) // 2, co, data.non_pair_count, data.n_classes, data=data)
 
     @classmethod
     def symbols(cls) -> Dimensions:
@@ -66,5 +66,5 @@ class Dimensions:
 
 SYMBOLS = (
     "N points, D features, E = N(N−1)/2 pairs, C ordered pairs of one class, "
-    "S ordered pairs of different classes, Q classes"
+    "S ordered pairs of different classes, Q classes, T rows of the side information of a block"
 )

@@ -102,7 +102,7 @@ class LMNN(Block):
 
     def _targets(self, data: Dataset) -> list[tuple[int, int]]:
         if self.targets:
-            return [tuple(data.positions(pair)) for pair in self.targets]
+            return [(int(i), int(j)) for i, j in map(data.positions, self.targets)]
         return list(_euclidean_targets(data, self.k))
 
     def check(self, evaluation: Evaluation) -> None:

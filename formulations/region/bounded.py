@@ -86,7 +86,7 @@ class Bounded(Block):
         return frozenset({"distance", "bounds"})
 
     @property
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """Outliers, where duplicates become outliers."""
         return frozenset({"outliers"} if self.duplicates == "outlier" else ())
 
@@ -118,16 +118,13 @@ class Bounded(Block):
         conflicts = data.conflicts()
         context.conflicting = np.unique(conflicts)
         pairs = _without(data.pairs(), conflicts, data.N)
-        crossing = data.y[pairs[:, 0]] != data.y[pairs[:, 1]]
+        crossing = data.apart(*pairs.T)
         dmin = self._resolve(context, pairs, crossing)
-        coincide = {tuple(pair) for pair in conflicts.tolist()}
-        y = data.y.tolist()
-
-        def bounds(i: int, j: int) -> tuple[float, float]:
-            apart = y[i] != y[j] and (min(i, j), max(i, j)) not in coincide
-            return (dmin if apart else 0.0, self.dmax)
-
-        context.dmin, context.bounds = dmin, bounds
+        apart = data.apart_rows(np.arange(data.N))
+        apart[tuple(conflicts.T)] = apart[tuple(conflicts.T[::-1])] = False
+        held = apart.tolist()
+        context.dmin = dmin
+        context.bounds = lambda i, j: (dmin if held[i][j] else 0.0, self.dmax)
         add_distances(context, b, self.distances)
 
     def _resolve(self, context: Context, pairs: Any, crossing: Any) -> float:

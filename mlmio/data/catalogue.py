@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 from mlmio.data.dataset import Dataset
-from mlmio.data.files import known_ending, read_table, split_label
+from mlmio.data.files import NO_LABEL, known_ending, read_table, split_label
 from mlmio.data.generators import GENERATORS
 from mlmio.data.validation import random_state, whole_number
 from mlmio.errors import DataError
@@ -50,6 +50,7 @@ def load_dataset(
     seed: int = 0,
     scale: str = "minmax",
     label: str | int | None = None,
+    side: Mapping[str, Any] | None = None,
     data_dir: str | Path | None = None,
 ) -> Dataset:
     """Load a data set by name, and draw points from it.
@@ -70,7 +71,11 @@ def load_dataset(
     scale : str, default "minmax"
         "none", "minmax", "standard" or "robust".
     label : str or int, optional
-        Name or position of the label column of a file or an OpenML data set.
+        Name or position of the label column of a file or an OpenML data set; "none" if it has
+        no labels, for which `side` must have links.
+    side : mapping of str to sequence of tuples, or path, optional
+        Side information, see `Dataset`; the identifiers are the row numbers from 0 of the whole
+        data set, before points are drawn.
     data_dir : str or Path, optional
         Folder of data files; by default that of the environment variable MLMIO_DATA, if any.
 
@@ -91,11 +96,12 @@ def load_dataset(
     if name in GENERATORS:
         size = {} if n is None else {"n": n}
         X, labels = GENERATORS[name](seed=seed, **size)
-        data = Dataset(X, labels, scale=scale, name=name)
+        data = Dataset(X, labels, scale=scale, name=name, side=side)
         return data if per_class is None else data.draw(per_class, seed)
     if n is not None and per_class is not None:
         raise DataError(f"n={n} and per_class={per_class} are two ways to draw: give one of them.")
-    return _drawn(_whole(name, label, data_dir, scale), per_class, n, seed)
+    options = {"scale": scale, "side": side}
+    return _drawn(_whole(name, label, data_dir, options), per_class, n, seed)
 
 
 def _drawn(data: Dataset, per_class: int | None, n: int | None, seed: int) -> Dataset:
@@ -108,27 +114,29 @@ def _drawn(data: Dataset, per_class: int | None, n: int | None, seed: int) -> Da
     return data.take(random_state(seed).choice(data.N, n, replace=False))
 
 
-def _whole(name: str, label: str | int | None, data_dir: str | Path | None, scale: str) -> Dataset:
+def _whole(
+    name: str, label: str | int | None, data_dir: str | Path | None, options: dict[str, Any]
+) -> Dataset:
     if name in _SKLEARN:
-        return _from_sklearn(name, scale)
+        return _from_sklearn(name, options)
     if _is_file(name):
         path = Path(name).expanduser()
-        return Dataset(*read_table(path, label), scale=scale, name=_stem(path))
+        return Dataset(*read_table(path, label), name=_stem(path), **options)
     folder = _data_folder(data_dir)
     for path in [] if folder is None else [folder / (name + e) for e in _SEARCHED_ENDINGS]:
         if path.is_file():
-            return Dataset(*read_table(path, label), scale=scale, name=name)
+            return Dataset(*read_table(path, label), name=name, **options)
     features, labels = _from_openml(name, label, folder)
-    return Dataset(features, labels, scale=scale, name=name)
+    return Dataset(features, labels, name=name, **options)
 
 
-def _from_sklearn(name: str, scale: str) -> Dataset:
+def _from_sklearn(name: str, options: dict[str, Any]) -> Dataset:
     import sklearn.datasets
 
     loader, named = _SKLEARN[name]
     bunch = getattr(sklearn.datasets, loader)()
     labels = bunch.target_names[bunch.target] if named else bunch.target
-    return Dataset(bunch.data, labels, scale=scale, feature_names=bunch.feature_names, name=name)
+    return Dataset(bunch.data, labels, feature_names=bunch.feature_names, name=name, **options)
 
 
 def _is_file(name: str) -> bool:
@@ -157,7 +165,7 @@ def _data_folder(data_dir: str | Path | None) -> Path | None:
 def _from_openml(name: str, label: str | int | None, folder: Path | None) -> tuple[Any, Any]:
     from sklearn.datasets import fetch_openml
 
-    target = "default-target" if label is None else None
+    target = "default-target" if label in (None, NO_LABEL) else None
     try:
         with _socket_timeout(_OPENML_TIMEOUT):
             bunch = fetch_openml(
@@ -165,6 +173,8 @@ def _from_openml(name: str, label: str | int | None, folder: Path | None) -> tup
             )
     except (OSError, ValueError, HTTPException) as error:  # URLError is an OSError
         raise DataError(_not_found(name, folder, error)) from None
+    if label == NO_LABEL:
+        return bunch.data, None
     if label is not None:
         return split_label(bunch.frame, label)
     if bunch.target is None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mlmio.data.files import split_label
+from mlmio.data.links import Links
 from mlmio.data.scaling import Scaling
+from mlmio.data.side import read_side, read_tuples, row_of, rows_by_text, rows_of, within
 from mlmio.data.validation import (
     encode,
     feature_cells,
@@ -29,13 +33,17 @@ from mlmio.errors import DataError, MlmioWarning
 class Dataset:
     """Labelled points, checked and scaled, that are not changed any more.
 
+    Without labels the must-links and cannot-links of the side information make the classes:
+    points that must-links connect are a class, and two classes are apart only if a cannot-link
+    tells them apart. Points in no link are left out, after the scaling is fitted.
+
     Parameters
     ----------
     X : array-like of shape (N, D) or DataFrame
         The points; a DataFrame's column names are kept.
-    y : array-like of shape (N,), or a column of X
+    y : array-like of shape (N,), a column of X, or None
         The labels, of any type; for a DataFrame also the name or position of the column of X that
-        holds them.
+        holds them. None if there are none.
     scale : str or Scaling, default "minmax"
         "none", "minmax", "standard", "robust", or a scaling that was fitted before.
     ids : array-like of shape (N,), optional
@@ -44,6 +52,9 @@ class Dataset:
         One name per feature.
     name : str, default "data"
         How to call the data set in messages.
+    side : mapping of str to sequence of tuples, or path, optional
+        Side information by the name of the block that takes it, such as ``{"must_link": [(0, 1)],
+        "triplets": "triplets.csv"}``: tuples of identifiers, or a CSV file with one a line.
 
     Attributes
     ----------
@@ -61,6 +72,8 @@ class Dataset:
     name : str
     source_size : int
         How many points the data set had that this one was drawn from, N if it was not drawn.
+    side : dict of str to ndarray of shape (M, width)
+        The side information as row numbers.
 
     Examples
     --------
@@ -71,6 +84,13 @@ class Dataset:
     ['b', 'a', 'b']
     >>> data.co_class(0), data.non_class(0)
     (array([2]), array([1]))
+    >>> linked = Dataset(
+    ...     [[0], [1], [5], [9]], None, side={"must_link": [(0, 1)], "cannot_link": [(1, 3)]}
+    ... )
+    >>> linked
+    Dataset(data: 3 of 4 points, 1 features, 2 classes, minmax)
+    >>> linked.labels.tolist()
+    ['group of 0', 'group of 0', 'group of 3']
     """
 
     X: np.ndarray
@@ -82,6 +102,9 @@ class Dataset:
     scaling: Scaling
     name: str
     source_size: int
+    side: dict[str, np.ndarray]
+    # Which classes are apart, a (C, C) mask; None where every two are.
+    _apart: np.ndarray | None
 
     def __init__(
         self,
@@ -92,20 +115,27 @@ class Dataset:
         ids: Any = None,
         feature_names: Sequence[str] | None = None,
         name: str = "data",
+        side: Mapping[str, Any] | None = None,
     ) -> None:
         if hasattr(X, "iloc") and (isinstance(y, str | int | np.integer)):
             X, y = split_label(X, y)
         points, names, ids = _checked_points(X, feature_names, ids)
-        labels = label_array(y, ids)
+        tuples = read_side(side, ids)
+        if y is None:
+            rows, labels, apart = _implied_classes(tuples, ids, name)
+        else:
+            rows, labels, apart = np.arange(len(ids)), label_array(y, ids), None
         scaling = scale if isinstance(scale, Scaling) else Scaling.fit(scale, points)
         self._fill(
-            X=np.ascontiguousarray(scaling.apply(points)),
+            X=np.ascontiguousarray(scaling.apply(points)[rows]),
             labels=labels,
             feature_names=names,
-            ids=ids,
+            ids=ids[rows],
             scaling=scaling,
             name=name,
             source_size=len(points),
+            side=within(tuples, rows, len(ids)),
+            _apart=apart,
         )
         self._warn_of_constant_features()
 
@@ -121,6 +151,11 @@ class Dataset:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, attribute, value)
+        if not self.non_pair_count:
+            raise DataError(
+                f"No cannot-link is left between the {self.N} points of {self.name}: "
+                "take points of classes that one tells apart."
+            )
 
     def _warn_of_constant_features(self) -> None:
         constant = self.constant_features
@@ -160,6 +195,15 @@ class Dataset:
         constant = np.ptp(self.X, axis=0) == 0
         return tuple(self.feature_names[p] for p in np.flatnonzero(constant))
 
+    def apart(self, i: Any, k: Any) -> Any:
+        """Whether points i and k, numbers or arrays of them, are of classes that differ.
+
+        Where links make the classes, two of them that no cannot-link tells apart are neither the
+        same nor apart.
+        """
+        y = self.y
+        return y[i] != y[k] if self._apart is None else self._apart[y[i], y[k]]
+
     def co_class(self, i: int) -> np.ndarray:
         """Return the other points of the class of point i."""
         same = self.y == self.y[i]
@@ -167,8 +211,8 @@ class Dataset:
         return np.flatnonzero(same)
 
     def non_class(self, i: int) -> np.ndarray:
-        """Return the points that are not of the class of point i."""
-        return np.flatnonzero(self.y != self.y[i])
+        """Return the points of the classes that differ from that of point i."""
+        return np.flatnonzero(self.apart(i, np.arange(self.N)))
 
     def together_rows(self, rows: np.ndarray) -> np.ndarray:
         """Return for every point of `rows` which points are others of its class, as a mask."""
@@ -177,8 +221,8 @@ class Dataset:
         return same
 
     def apart_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return for every point of `rows` which points are not of its class, as a mask."""
-        return self.y[rows, None] != self.y[None, :]
+        """Return for every point of `rows` which points are of other classes, as a mask."""
+        return np.asarray(self.apart(rows[:, None], np.arange(self.N)))
 
     def require_class_size(self, least: int, what: str) -> None:
         """Raise DataError, naming the class, unless every class has `least` points.
@@ -201,7 +245,15 @@ class Dataset:
 
     def non_pairs(self) -> np.ndarray:
         """Return the ordered pairs (i, k) of points of different classes, sorted."""
-        return np.argwhere(self.y[:, None] != self.y)
+        return np.argwhere(self.apart_rows(np.arange(self.N)))
+
+    @property
+    def non_pair_count(self) -> int:
+        """Number of ordered pairs (i, k) of points of different classes."""
+        sizes = self.class_sizes
+        if self._apart is None:
+            return int(self.N**2 - (sizes**2).sum())
+        return int(sizes @ self._apart @ sizes)
 
     def pairs(self) -> np.ndarray:
         """Return the pairs i < j of points, sorted."""
@@ -223,12 +275,91 @@ class Dataset:
         for start, end in zip(starts[mixed], ends[mixed], strict=True):
             group = np.sort(order[start:end])
             pairs = group[np.column_stack(np.triu_indices(len(group), 1))]
-            found.append(pairs[self.y[pairs[:, 0]] != self.y[pairs[:, 1]]])
+            found.append(pairs[self.apart(*pairs.T)])
         conflicts = np.concatenate(found)
         return conflicts[np.lexsort(conflicts.T[::-1])]
 
+    @cached_property
+    def _rows_by_text(self) -> dict[str, int]:
+        return rows_by_text(self.ids)
+
+    def positions(self, ids: Iterable[Any]) -> list[int]:
+        """Return the rows of points by their identifiers, or by the text of these.
+
+        Raises
+        ------
+        DataError
+            Naming the identifier that no point has.
+        """
+        return [row_of(one, self._rows_by_text, self.name) for one in ids]
+
+    def with_side(self, name: str, tuples: Any) -> Dataset:
+        """Return the same points with other side information of one name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block that takes it.
+        tuples : sequence of tuples of identifiers, or path
+            See the parameter `side`.
+        """
+        told = copy.copy(self)
+        rows = read_tuples(name, tuples, self._rows_by_text)
+        object.__setattr__(told, "side", self.side | {name: rows})
+        return told
+
+    def side_rows(self, name: str, width: int) -> np.ndarray:
+        """Return the side information of one name as row numbers.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block that takes it.
+        width : int
+            Number of points in a tuple.
+
+        Returns
+        -------
+        ndarray of shape (M, width)
+
+        Raises
+        ------
+        DataError
+            If there is none, or it has tuples of another width.
+        """
+        return rows_of(self.side, name, width, self.name)
+
+    def links(self) -> Links:
+        """Return the must-links and cannot-links as a graph.
+
+        Raises
+        ------
+        DataError
+            If they contradict one another, naming the chain of must-links, or the classes.
+        """
+        cannot = self.side_rows("cannot_link", 2)
+        links = Links(self.side_rows("must_link", 2), cannot, self.ids)
+        similar = links.similar
+        across = similar[self.apart(*similar.T)]
+        if len(across):
+            i, j = across[0]
+            raise DataError(
+                f"{links.chain(i, j)} must be one class, but {self.ids[i]} is of class "
+                f"{shown(self.labels[i])} and {self.ids[j]} of class {shown(self.labels[j])}."
+            )
+        inside = cannot[self.y[cannot[:, 0]] == self.y[cannot[:, 1]]]
+        if len(inside):
+            i, k = inside[0]
+            raise DataError(
+                f"{self.ids[i]} and {self.ids[k]} cannot be of one class, but both are of class "
+                f"{shown(self.labels[i])}."
+            )
+        return links
+
     def take(self, rows: Any) -> Dataset:
         """Return some of the points, with their ids and scaling; absent classes are left out.
+
+        Side information is kept where all of a tuple's points are taken.
 
         Parameters
         ----------
@@ -240,6 +371,7 @@ class Dataset:
         Dataset
         """
         chosen = self._row_numbers(rows)
+        present = np.unique(self.y[chosen])
         subset = object.__new__(type(self))
         subset._fill(
             X=self.X[chosen],
@@ -249,6 +381,8 @@ class Dataset:
             scaling=self.scaling,
             name=self.name,
             source_size=self.source_size,
+            side=within(self.side, chosen, self.N),
+            _apart=None if self._apart is None else self._apart[np.ix_(present, present)],
         )
         return subset
 
@@ -312,3 +446,16 @@ def _checked_points(X: Any, names: Any, ids: Any) -> tuple[np.ndarray, tuple[str
     names = feature_names(names, X, cells.shape[1])
     ids = identifiers(ids, len(cells))
     return finite_numbers(cells, names, ids), names, ids
+
+
+def _implied_classes(
+    side: Mapping[str, np.ndarray], ids: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows in a link, their labels, and which classes are apart."""
+    if not {"must_link", "cannot_link"} <= side.keys():
+        raise DataError(
+            f"{name} has no labels: give y, or must-links and cannot-links as "
+            "side={'must_link': …, 'cannot_link': …}."
+        )
+    must, cannot = (rows_of(side, kind, 2, name) for kind in ("must_link", "cannot_link"))
+    return Links(must, cannot, ids).classes()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LABEL_NAMES = ("label", "class", "target", "y")
+# What is given as label where there is none.
+NO_LABEL = "none"
 
 # What the readers raise for a file that is not what its name says. pandas' and pyarrow's errors
 # are ValueErrors, SciPy's ARFF errors are OSErrors.
@@ -34,7 +36,9 @@ _UNREADABLE = (
 )
 
 
-def read_table(path: str | Path, label: str | int | None = None) -> tuple[pd.DataFrame, pd.Series]:
+def read_table(
+    path: str | Path, label: str | int | None = None
+) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read features and labels from a file, in the format that its name ends with.
 
     Parameters
@@ -46,16 +50,18 @@ def read_table(path: str | Path, label: str | int | None = None) -> tuple[pd.Dat
         points.
     label : str or int, optional
         Name or position of the label column, where -1 is the last. By default the one column
-        called label, class, target or y, else the last column.
+        called label, class, target or y, else the last column. "none", where no column is
+        called so, if there are no labels: every column is a feature then, and labels that the
+        format keeps apart from the points are left out.
 
     Returns
     -------
     features : DataFrame
-    labels : Series
+    labels : Series or None
     """
     path = Path(path)
     ending = known_ending(path.name)
-    _check_present(path)
+    check_present(path)
     if ending is None:
         raise DataError(
             f"{path} ends with none of {', '.join(_READERS)}: convert or rename the file."
@@ -63,12 +69,15 @@ def read_table(path: str | Path, label: str | int | None = None) -> tuple[pd.Dat
     frame = _read(path, ending)
     if len(frame) == 0:
         raise DataError(f"{path} has no rows: give a file with data.")
-    if frame.shape[1] < 2:
+    if frame.shape[1] < 2 and label != NO_LABEL:
         raise DataError(
             f"{path} has one column only, {str(frame.columns[0])[:40]!r}: it needs features and "
             "labels, with the separator that belongs to its ending."
         )
-    return split_label(frame, label)
+    features, labels = split_label(frame, label)
+    if labels is None and ending in _LABELLED:
+        return features.iloc[:, :-1], None
+    return features, labels
 
 
 def known_ending(name: str) -> str | None:
@@ -83,20 +92,22 @@ def known_ending(name: str) -> str | None:
     return max(endings, key=len, default=None)
 
 
-def split_label(frame: pd.DataFrame, label: Any = None) -> tuple[pd.DataFrame, pd.Series]:
+def split_label(frame: pd.DataFrame, label: Any = None) -> tuple[pd.DataFrame, pd.Series | None]:
     """Split a table into its features and its label column.
 
     Parameters
     ----------
     frame : DataFrame
     label : str or int, optional
-        Name or position of the label column; see `read_table` for the default.
+        Name or position of the label column, or "none"; see `read_table`.
 
     Returns
     -------
     features : DataFrame
-    labels : Series
+    labels : Series or None
     """
+    if label == NO_LABEL and NO_LABEL not in frame.columns:
+        return frame, None
     position = _label_position(list(frame.columns), label)
     features = [p for p in range(frame.shape[1]) if p != position]
     return frame.iloc[:, features], frame.iloc[:, position]
@@ -120,7 +131,8 @@ def _label_position(columns: list[Any], label: Any) -> int:
     )
 
 
-def _check_present(path: Path) -> None:
+def check_present(path: Path) -> None:
+    """Raise DataError unless there is a file that is not empty."""
     try:
         if path.is_dir():
             raise DataError(f"{path} is a directory: give a file in it.")
@@ -257,3 +269,5 @@ _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".arff": _read_arff,
     ".npz": _read_npz,
 }
+# The formats that keep the labels apart from the points; their readers put them last.
+_LABELLED = tuple(e for e, reader in _READERS.items() if reader in (_read_libsvm, _read_npz))
