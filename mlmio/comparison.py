@@ -1,0 +1,511 @@
+"""Comparisons: several formulations, several solvers, one table, and the lattice's verdicts."""
+
+from __future__ import annotations
+
+import json
+import math
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlmio.blocks import Block
+from mlmio.composition import Composition, compose
+from mlmio.data import Dataset
+from mlmio.errors import CompositionError, DataError, MlmioError, SolverError
+from mlmio.registry import solvers as known_solvers
+from mlmio.registry import strategies as known_strategies
+from mlmio.result import Result
+from mlmio.solvers.base import Options
+from mlmio.solving import solve
+from mlmio.tables import NOTHING, Column, Layout, fit, html_table, plain, table
+from mlmio.verdicts import Verdict, common_blocks, equivalent, findings, judge, root_gap_closed
+from mlmio.writing import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+Specification = Composition | Block | str
+
+# What a stranger's block or solver may raise. A comparison goes on without that run, which says
+# where it failed.
+FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NameError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+# Columns said above the table if every row says the same and there is no room for them, and those
+# left out if there is still none, the least important first.
+SAID_ONCE = ("class", "solver", "verified", "status")
+DROPPED = (
+    "nonzeros",
+    "columns",
+    "build s",
+    "rows",
+    "class",
+    "binaries",
+    "nodes",
+    "root gap closed",
+    "LP bound",
+    "gap",
+    "verified",
+    "solve s",
+)
+LEAST_FORMULATION = 24
+COUNTS = ("rows", "columns", "binaries", "nonzeros", "nodes", "outliers")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One formulation with one solver.
+
+    Parameters
+    ----------
+    composition : Composition
+        The formulation.
+    solver : str
+        Name of the solver.
+    status : str
+        Status of the result; ``refused`` where the formulation, the data and the solver do not
+        go together, ``error`` where the run failed, ``running``, or ``not run``.
+    result : Result or None
+        What was found.
+    error : str
+        Why there is no result, or what is wrong with it.
+    """
+
+    composition: Composition
+    solver: str
+    status: str = "not run"
+    result: Result | None = None
+    error: str = ""
+
+    @property
+    def name(self) -> str:
+        """Formulation and solver."""
+        return f"{self.composition} · {self.solver}"
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is a solution that holds in the data."""
+        return self.result is not None and self.result.verified
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it; the solver may have an incumbent all the same."""
+        return self.result is not None and self.result.reason == "interrupted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the metric as plain numbers and strings."""
+        if self.result is not None:
+            return self.result.to_dict()
+        return {
+            "formulation": str(self.composition),
+            "solver": self.solver,
+            "status": self.status,
+            "message": self.error,
+            "verified": False,
+        }
+
+
+Progress = Callable[[int, int, Run], None]
+
+
+def compare(
+    compositions: Specification | Iterable[Specification],
+    data: Dataset,
+    solvers: str | Iterable[str] = ("highs",),
+    strategy: str = "direct",
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    rel_gap: float = 1e-6,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Solve every composition with every solver, and hold the results to one another.
+
+    A run that fails leaves a row that says why, and the others go on; so does Ctrl-C keep what
+    was found until then.
+
+    Parameters
+    ----------
+    compositions : Composition, Block, str, or several of them
+        What to compare.
+    data : Dataset
+        The points.
+    solvers : str or iterable of str
+        Registered names, see ``mlmio solvers``.
+    strategy : str
+        Registered name of the strategy.
+    time_limit : float, optional
+        Wall-clock seconds for the solver, for each run.
+    threads, seed, rel_gap
+        See :class:`~mlmio.solvers.base.Options`.
+    progress : callable (position, total, Run) -> None, optional
+        Called before each run, whose status is then ``running``, and after it.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    CompositionError, DataError, SolverError
+        If the call itself is wrong: an unreadable composition, an unknown solver, a bad option.
+
+    Examples
+    --------
+    >>> import mlmio
+    >>> data = mlmio.load_dataset("iris", per_class=3)
+    >>> comparison = compare(["linear + nearest + bigm", "linear + nearest + mccormick"], data)
+    >>> [verdict.kind for verdict in comparison.verdicts]
+    ['agree', 'lp']
+    """
+    if not isinstance(data, Dataset):
+        raise DataError(f"data is a {type(data).__name__}: give a Dataset, as Dataset(X, y)")
+    options: dict[str, Any] = {
+        "time_limit": time_limit,
+        "threads": threads,
+        "seed": seed,
+        "rel_gap": rel_gap,
+    }
+    Options(**options)
+    known_strategies.get(strategy)
+    plan = _plan(compositions, solvers)
+    rows = list(plan)
+    tell = progress or (lambda position, total, run: None)
+    # What was found until Ctrl-C is worth keeping, and the rows left show what is missing.
+    with suppress(KeyboardInterrupt):
+        for position, waiting in enumerate(plan):
+            tell(position + 1, len(plan), replace(waiting, status="running"))
+            rows[position] = _run(waiting, data, strategy, options)
+            tell(position + 1, len(plan), rows[position])
+            if rows[position].interrupted:
+                break
+    return Comparison(data.name, tuple(rows), judge(findings(rows, rel_gap)), rel_gap)
+
+
+def _plan(
+    compositions: Specification | Iterable[Specification], solvers: str | Iterable[str]
+) -> list[Run]:
+    """Every composition with every solver, each once."""
+    if isinstance(compositions, Composition | Block | str):
+        compositions = [compositions]
+    composed = list(dict.fromkeys(compose(spec) for spec in compositions))
+    names = list(dict.fromkeys([solvers] if isinstance(solvers, str) else solvers))
+    if not composed:
+        raise CompositionError("there is nothing to compare: give at least one composition")
+    if not names:
+        raise SolverError("there is nothing to compare with: give at least one solver")
+    for name in names:
+        known_solvers.get(name)
+    return [Run(composition, name) for composition in composed for name in names]
+
+
+def _run(run: Run, data: Dataset, strategy: str, options: dict[str, Any]) -> Run:
+    try:
+        result = solve(run.composition, data, run.solver, strategy, **options)
+    except MlmioError as error:
+        return replace(run, status="refused", error=str(error))
+    except FAILURES as error:
+        return replace(run, status="error", error=describe_failure(error))
+    return replace(run, status=result.status, result=result, error=result.message)
+
+
+def describe_failure(error: BaseException) -> str:
+    """Say in one line what was raised that nobody foresaw, and where."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    what = " ".join(str(error).split())
+    return f"{type(error).__name__}: {what} ({Path(where.filename).name}, line {where.lineno})"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs, and what the lattice says of them.
+
+    Parameters
+    ----------
+    data_name : str
+        Name of the data set.
+    rows : tuple of Run
+        One for every formulation and solver, in the order of running.
+    verdicts : tuple of Verdict
+        Breaches first.
+    rel_gap : float
+        Relative gap at which a solution counts as optimal.
+    """
+
+    data_name: str
+    rows: tuple[Run, ...]
+    verdicts: tuple[Verdict, ...]
+    rel_gap: float = 1e-6
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it before its end."""
+        return any(run.status == "not run" or run.interrupted for run in self.rows)
+
+    @property
+    def breaches(self) -> tuple[Verdict, ...]:
+        """Verdicts that say that something is wrong."""
+        return tuple(verdict for verdict in self.verdicts if verdict.kind == "breach")
+
+    @property
+    def best(self) -> Run | None:
+        """The run with the largest verified objective, the fastest of equals; None if none is."""
+        verified = [f for f in findings(self.rows, self.rel_gap) if math.isfinite(f.lower)]
+        if not verified:
+            return None
+        best = max(verified, key=lambda f: (round(f.lower, 9), -f.seconds))
+        return next(run for run in self.rows if run.result is best.result)
+
+    @cached_property
+    def common(self) -> Composition:
+        """Blocks that all formulations have."""
+        return common_blocks([run.composition for run in self.rows])
+
+    @cached_property
+    def root_gaps_closed(self) -> list[float | None]:
+        """Percentage of the root gap that each run's LP bound closes.
+
+        Measured from the weakest LP bound of the equivalent formulations to their best verified
+        objective; None where there is but one formulation, or something is missing.
+        """
+        closed: dict[Result, float] = {}
+        for group in equivalent(findings(self.rows, self.rel_gap)):
+            closed |= root_gap_closed(group)
+        return [None if run.result is None else closed.get(run.result) for run in self.rows]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the rows cannot say: why a run has no result, and remarks on solutions."""
+        failed: dict[tuple[str, str], list[str]] = {}
+        for run in self.rows:
+            if run.error and run.status not in ("optimal", "feasible", "unverified"):
+                failed.setdefault((run.status, run.error), []).append(run.name)
+        reasons = [
+            f"{status}: {names[0] if len(names) == 1 else f'{len(names)} runs'}: {error}"
+            for (status, error), names in failed.items()
+        ]
+        left = sum(run.status == "not run" for run in self.rows)
+        stopped = [f"interrupted: {left} of {len(self.rows)} runs were not made"] if left else []
+        remarks = [
+            f"note: {run.name}: {remark}"
+            for run in self.rows
+            if run.result is not None and run.result.certificate is not None
+            for remark in run.result.certificate.remarks
+        ]
+        return [*stopped, *reasons, *remarks]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dictionary a run, of plain numbers and strings."""
+        return [
+            {**run.to_dict(), "root_gap_closed": closed}
+            for run, closed in zip(self.rows, self.root_gaps_closed, strict=True)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a run, every number in full precision."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.to_dicts())
+        # Counts stay whole numbers where some are missing.
+        counts = [name for name in COUNTS if name in frame]
+        return frame.astype(dict.fromkeys(counts, "Int64"))
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write one line a run.
+
+        Raises
+        ------
+        MlmioError
+            If the file cannot be written.
+        """
+        write_text(path, self.to_frame().to_csv(index=False))
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Write everything: the runs with their metrics and outliers, and the verdicts.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write as well.
+
+        Returns
+        -------
+        str
+            The JSON text.
+
+        Raises
+        ------
+        MlmioError
+            If the file cannot be written.
+        """
+        content = {
+            "format": "mlmio.comparison",
+            "version": 1,
+            "data": self.data_name,
+            "interrupted": self.interrupted,
+            "runs": [
+                {**_finite(record), **_solution(run.result)}
+                for run, record in zip(self.rows, self.to_dicts(), strict=True)
+            ],
+            "verdicts": [{"kind": v.kind, "text": v.text} for v in self.verdicts],
+        }
+        # Identifiers of points may be of any type.
+        text = json.dumps(content, indent=1, default=str, allow_nan=False, ensure_ascii=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def __str__(self) -> str:
+        return plain(self)
+
+    __repr__ = __str__
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        width = options.max_width
+        layout = fit(self._columns(), width, SAID_ONCE, DROPPED)
+        said = self._said_once(layout)
+        if said:
+            yield Text(f"all: {said}" if len(self.rows) > 1 else said)
+            yield ""
+        yield table(layout.columns, width)
+        if layout.dropped:
+            names = ", ".join(column.name for column in layout.dropped)
+            yield Text(f"No room for: {names}; a wider terminal, --csv and to_frame() have all.")
+        yield from _paragraph([Text(note) for note in self.notes])
+        yield from _paragraph([Text(str(v), style=_style(v)) for v in self.verdicts])
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        rows = list(zip(*(column.cells for column in columns), strict=True))
+        said = self._said_once(Layout(tuple(columns)))
+        heads = [column.name for column in columns]
+        lines = [(line,) for line in (*self.notes, *map(str, self.verdicts))]
+        below = html_table((), lines) if lines else ""
+        return html_table(heads, rows, caption=f"all: {said}" if said else "") + below
+
+    def _said_once(self, layout: Layout) -> str:
+        """What holds for every row: the common blocks, and columns for which there is no room."""
+        blocks = [str(self.common)] if self._several and self.common.blocks else []
+        columns = [
+            f"{column.name} {column.cells[0]}" if column.name != "status" else column.cells[0]
+            for column in layout.said_once
+        ]
+        return " · ".join([*blocks, *columns])
+
+    @property
+    def _several(self) -> bool:
+        return len({run.composition for run in self.rows}) > 1
+
+    def _columns(self) -> list[Column]:
+        results = [run.result for run in self.rows]
+        sizes = [result and result.size for result in results]
+
+        def numbers(head: str, show: Callable[[Any], str], name: str, of: Sequence[Any]) -> Column:
+            return Column(head, tuple(show(getattr(each, name, None)) for each in of))
+
+        return [
+            Column("formulation", self._formulations(), left=True, least=LEAST_FORMULATION),
+            Column("solver", tuple(run.solver for run in self.rows), left=True),
+            Column("class", tuple(r.problem_class if r else NOTHING for r in results), left=True),
+            numbers("rows", _count, "rows", sizes),
+            numbers("col-\numns", _count, "columns", sizes),
+            numbers("bina-\nries", _count, "binaries", sizes),
+            numbers("non-\nzeros", _count, "nonzeros", sizes),
+            numbers("LP bound", _value, "lp_bound", results),
+            numbers("objective", _value, "objective", results),
+            numbers("bound", _value, "bound", results),
+            numbers("gap", _percent, "gap", results),
+            Column("root gap\nclosed", tuple(_closed(each) for each in self.root_gaps_closed)),
+            numbers("nodes", _count, "nodes", results),
+            numbers("build\ns", _seconds, "build_s", results),
+            numbers("solve\ns", _seconds, "solve_s", results),
+            Column("status", tuple(run.status for run in self.rows), left=True),
+            Column("verified", tuple(_verified(run) for run in self.rows), left=True),
+        ]
+
+    def _formulations(self) -> tuple[str, ...]:
+        """For each row what is not common to all."""
+        shared = self.common.blocks if self._several else ()
+        own = [[str(b) for b in run.composition.blocks if b not in shared] for run in self.rows]
+        return tuple(" + ".join(parts) or "(no more)" for parts in own)
+
+
+def _paragraph(lines: Sequence[RenderableType]) -> Iterator[RenderableType]:
+    """Lines after an empty one."""
+    if lines:
+        yield ""
+        yield from lines
+
+
+def _style(verdict: Verdict) -> str:
+    return {"breach": "bold red", "agree": "green"}.get(verdict.kind, "")
+
+
+def _count(value: int | None) -> str:
+    return NOTHING if value is None else str(value)
+
+
+def _value(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.6f}" if abs(value) < 1000 else f"{value:.6g}"
+
+
+def _percent(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    percent = 100 * value
+    if percent >= 1000:
+        return ">999%"
+    return "0%" if percent < 0.005 else f"{percent:.3g}%"
+
+
+def _closed(percent: float | None) -> str:
+    # Not −0: two LP bounds may differ in the last digit.
+    return NOTHING if percent is None else f"{abs(round(percent, 1)):g}%"
+
+
+def _seconds(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def _verified(run: Run) -> str:
+    if run.result is None or run.result.certificate is None:
+        return NOTHING
+    return "yes" if run.verified else "no"
+
+
+def _finite(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinities."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in record.items()
+    }
+
+
+def _solution(result: Result | None) -> dict[str, Any]:
+    if result is None or result.metric is None:
+        return {"metric": None}
+    return {
+        "metric": json.loads(result.metric.to_json()),
+        "outliers": result.outliers.tolist(),
+    }

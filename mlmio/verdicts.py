@@ -1,0 +1,305 @@
+"""What the lattice says of a comparison: what must agree, what must be in order, what breaks it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from mlmio.composition import Composition
+from mlmio.lattice import EQUIVALENT, RESTRICTION, Relation, relation, tightens
+from mlmio.verification import tolerance_of
+
+if TYPE_CHECKING:
+    from mlmio.comparison import Run
+    from mlmio.result import Result
+
+# More lines of one kind than these are counted.
+MOST_LINES = 6
+
+LABELS = {"breach": "BREACH", "lp": "LP bound"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One statement of the lattice.
+
+    Parameters
+    ----------
+    kind : {"breach", "agree", "order", "lp"}
+        Something is wrong; equivalent formulations agree; a restriction is not above what it
+        restricts; a tighter encoding has no larger LP bound.
+    text : str
+        The statement, with its numbers.
+    """
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{LABELS.get(self.kind, self.kind)}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A result and what it claims of the optimum, from below and from above.
+
+    Parameters
+    ----------
+    composition : Composition
+        What was asked for.
+    result : Result
+        What was found.
+    rel_gap : float
+        Relative gap at which the solver calls a solution optimal.
+    """
+
+    composition: Composition
+    result: Result
+    rel_gap: float
+
+    @property
+    def name(self) -> str:
+        """Formulation and solver."""
+        return f"{self.composition} · {self.result.solver}"
+
+    @cached_property
+    def lower(self) -> float:
+        """What the optimum reaches: the verified objective."""
+        if self.result.status == "unbounded":
+            return math.inf
+        if self.result.verified and self.result.objective is not None:
+            return self.result.objective
+        return -math.inf
+
+    @cached_property
+    def upper(self) -> tuple[float, str]:
+        """What is claimed that nothing exceeds, and in what words."""
+        result = self.result
+        if result.status == "infeasible":
+            return -math.inf, "is said to be infeasible"
+        claims = [(result.bound, "bound"), (result.lp_bound, "LP bound")]
+        if self.proven:
+            claims.append((self._optimum_at_most(), "optimum"))
+        value, what = min(
+            ((value, what) for value, what in claims if value is not None),
+            default=(math.inf, ""),
+        )
+        return value, f"claims the {what} {value:.9g}"
+
+    @property
+    def proven(self) -> bool:
+        """Whether the optimum is known."""
+        return self.result.status == "optimal" and math.isfinite(self.lower)
+
+    def _optimum_at_most(self) -> float:
+        return self.lower + self.rel_gap * abs(self.lower)
+
+    @property
+    def seconds(self) -> float:
+        """Time of the whole run."""
+        return self.result.build_s + self.result.lp_s + self.result.solve_s
+
+
+def findings(runs: Sequence[Run], rel_gap: float) -> list[Finding]:
+    """Runs that have a result."""
+    return [Finding(run.composition, run.result, rel_gap) for run in runs if run.result is not None]
+
+
+def judge(found: Sequence[Finding]) -> tuple[Verdict, ...]:
+    """Hold results to one another by the lattice, breaches first."""
+    breaches = [*_unverified(found), *_exceeded(found), *_lp_breaches(found)]
+    groups = equivalent(found)
+    return (
+        *(Verdict("breach", text) for text in breaches),
+        *(Verdict("agree", text) for text in _agreements(groups)),
+        *(Verdict("order", text) for text in _limited(list(_orders(groups)), "orders")),
+        *(Verdict("lp", text) for text in _limited(list(_lp_orders(found)), "orders of LP bounds")),
+    )
+
+
+def equivalent(found: Sequence[Finding]) -> list[list[Finding]]:
+    """Group results whose formulations have the same optimum."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(found)))
+    graph.add_edges_from(
+        (p, q)
+        for p, q in combinations(range(len(found)), 2)
+        if _relation(found[p], found[q]).kind == EQUIVALENT
+    )
+    return [[found[p] for p in sorted(group)] for group in nx.connected_components(graph)]
+
+
+def root_gap_closed(group: Sequence[Finding]) -> dict[Result, float]:
+    """Percentage of the weakest root gap that each formulation's LP bound closes.
+
+    Parameters
+    ----------
+    group : sequence of Finding
+        Results of equivalent formulations.
+
+    Returns
+    -------
+    dict of Result to float
+        Empty where there is one formulation only, or no gap.
+    """
+    bounds = [f.result.lp_bound for f in group if f.result.lp_bound is not None]
+    best = max(f.lower for f in group)
+    several = len({f.result.resolved for f in group}) > 1
+    if not several or not bounds or not math.isfinite(best):
+        return {}
+    weakest = max(bounds)
+    if weakest - best <= tolerance_of(best):
+        return {}
+    return {
+        f.result: 100 * (weakest - f.result.lp_bound) / (weakest - best)
+        for f in group
+        if f.result.lp_bound is not None
+    }
+
+
+def common_blocks(compositions: Sequence[Composition]) -> Composition:
+    """Blocks that all compositions have."""
+    shared = set.intersection(*(set(composition.blocks) for composition in compositions))
+    return Composition(shared)
+
+
+def _relation(a: Finding, b: Finding) -> Relation:
+    return _cached_relation(a.result.resolved, b.result.resolved)
+
+
+@lru_cache(maxsize=4096)
+def _cached_relation(a: Composition, b: Composition) -> Relation:
+    return relation(a, b)
+
+
+def _unverified(found: Sequence[Finding]) -> Iterator[str]:
+    for f in found:
+        if f.result.status == "unverified":
+            why = f.result.message.removeprefix("unverified: ")
+            yield f"{f.name} does not hold in the data: {why}"
+
+
+def _exceeded(found: Sequence[Finding]) -> Iterator[str]:
+    """For each claim from above, the verified solution that exceeds it by most."""
+    for b in found:
+        limit, claim = b.upper
+        beyond = [a for a in found if a.lower > limit + _slack(limit) and _never_above(a, b)]
+        if not beyond:
+            continue
+        worst = max(beyond, key=lambda a: a.lower)
+        more = f" ({len(beyond)} runs contradict it)" if len(beyond) > 1 else ""
+        yield f"{b.name} {claim}, but {_better(worst, b)}{more}"
+
+
+def _never_above(a: Finding, b: Finding) -> bool:
+    return a is b or _relation(a, b).kind in (EQUIVALENT, RESTRICTION)
+
+
+def _better(a: Finding, b: Finding) -> str:
+    if a is b:
+        return f"its own verified solution has {a.lower:.9g}"
+    link = _relation(a, b)
+    how = "is equivalent to it" if link.kind == EQUIVALENT else "restricts it"
+    if math.isinf(a.lower):
+        says = "is said to be unbounded: one of the two is wrong"
+    else:
+        says = f"has a verified solution of {a.lower:.9g}: the claim is wrong"
+    return f"{a.name}, which {how} ({link.reason}), {says}"
+
+
+def _slack(value: float) -> float:
+    return tolerance_of(value) if math.isfinite(value) else 0.0
+
+
+def _agreements(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:
+    for group in groups:
+        proven = [f for f in group if f.proven]
+        infeasible = [f for f in group if f.result.status == "infeasible"]
+        if len(proven) > 1 and not infeasible and _same(proven):
+            best = max(f.lower for f in proven)
+            yield f"{_name(group)}: {best:.6g} by {len(proven)} runs ({_distinguish(proven)})"
+        if len(infeasible) > 1 and not any(math.isfinite(f.lower) for f in group):
+            yield f"{_name(group)}: infeasible by {len(infeasible)} runs"
+
+
+def _same(proven: Sequence[Finding]) -> bool:
+    best = max(proven, key=lambda f: f.lower)
+    allowed = tolerance_of(best.lower) + best.rel_gap * abs(best.lower)
+    return best.lower - min(f.lower for f in proven) <= allowed
+
+
+def _name(group: Sequence[Finding]) -> str:
+    """What the formulations of a group have in common."""
+    return str(common_blocks([f.composition for f in group]))
+
+
+def _distinguish(group: Sequence[Finding]) -> str:
+    """What tells the runs of a group apart: their own blocks, and the solver if they differ."""
+    shared = set(common_blocks([f.composition for f in group]).blocks)
+    solvers = {f.result.solver for f in group}
+    names = []
+    for f in group:
+        own = [str(part) for part in f.composition.blocks if part not in shared]
+        names.append(" · ".join([*own, *([f.result.solver] if len(solvers) > 1 else [])]))
+    return ", ".join(name or "no more" for name in names)
+
+
+def _orders(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:
+    """Restrictions whose best solution is within the bound of what they restrict."""
+    for g, h in permutations(groups, 2):
+        links = [link for a in g for b in h if (link := _relation(a, b)).kind == RESTRICTION]
+        low, high = max(a.lower for a in g), min(b.upper[0] for b in h)
+        if not links or not (math.isfinite(low) and math.isfinite(high)):
+            continue
+        if low <= high + _slack(high):
+            reason = min((link.reason for link in links), key=len)
+            what = "" if any(b.proven for b in h) else "bound "
+            yield f"{_name(g)} {low:.6g} ≤ {what}{_best(h):.6g} {_name(h)} ({reason})"
+
+
+def _best(group: Sequence[Finding]) -> float:
+    """The optimum of a group where it is known, else its least bound."""
+    proven = [f.lower for f in group if f.proven]
+    return max(proven) if proven else min(f.upper[0] for f in group)
+
+
+def _lp_pairs(found: Sequence[Finding]) -> Iterator[tuple[Finding, float, Finding, float]]:
+    """Pairs of which the first must not have a larger LP bound than the second."""
+    for a, b in permutations(found, 2):
+        la, lb = a.result.lp_bound, b.result.lp_bound
+        if la is None or lb is None:
+            continue
+        same = a.result.resolved == b.result.resolved
+        if same or tightens(a.result.resolved, b.result.resolved):
+            yield a, la, b, lb
+
+
+def _lp_breaches(found: Sequence[Finding]) -> Iterator[str]:
+    for a, la, b, lb in _lp_pairs(found):
+        if la > lb + tolerance_of(lb):
+            yield (
+                f"the LP bound {la:.9g} of {a.name} is above the {lb:.9g} of {b.name}, "
+                f"which is not tighter: one of the two is wrong"
+            )
+
+
+def _lp_orders(found: Sequence[Finding]) -> Iterator[str]:
+    """Orders of LP bounds that hold, each pair of formulations once."""
+    seen = set()
+    for a, la, b, lb in _lp_pairs(found):
+        pair = (a.result.resolved, b.result.resolved)
+        if pair[0] != pair[1] and pair not in seen and la <= lb + tolerance_of(lb):
+            seen.add(pair)
+            yield f"{a.composition} {la:.6g} ≤ {lb:.6g} {b.composition}"
+
+
+def _limited(lines: list[str], what: str) -> list[str]:
+    if len(lines) <= MOST_LINES:
+        return lines
+    return [*lines[: MOST_LINES - 1], f"{len(lines) - MOST_LINES + 1} more {what} hold"]
