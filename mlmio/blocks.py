@@ -216,8 +216,8 @@ def check_number(
     object.__setattr__(block, parameter, float(value))
 
 
-def check_count(block: Block, parameter: str, minimum: int = 0) -> None:
-    """Hold a parameter to a whole number of at least `minimum`, stored as int.
+def check_count(block: Block, parameter: str, minimum: int = 0, maximum: float = math.inf) -> None:
+    """Hold a parameter to a whole number in [minimum, maximum], stored as int.
 
     Raises
     ------
@@ -226,8 +226,9 @@ def check_count(block: Block, parameter: str, minimum: int = 0) -> None:
     """
     value = getattr(block, parameter)
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not (good and value >= minimum):
-        raise CompositionError(_wrong(block, parameter, f"a whole number of at least {minimum}"))
+    if not (good and minimum <= value <= maximum):
+        wanted = f"a whole number{_range(minimum, maximum)}"
+        raise CompositionError(_wrong(block, parameter, wanted))
     object.__setattr__(block, parameter, int(value))
 
 
@@ -242,6 +243,40 @@ def check_choice(block: Block, parameter: str, allowed: Sequence[Any]) -> None:
     if getattr(block, parameter) not in allowed:
         options = " or ".join(repr(value) for value in allowed)
         raise CompositionError(_wrong(block, parameter, options))
+
+
+def check_tuples(block: Block, parameter: str, width: int, hint: str = "") -> None:
+    """Hold a parameter to tuples of `width` identifiers each, stored as plain tuples.
+
+    Raises
+    ------
+    CompositionError
+        If it is anything else; `hint` ends the message.
+    """
+    tuples = getattr(block, parameter)
+    wrong = [tuples]
+    if isinstance(tuples, list | tuple | np.ndarray):
+        wrong = [points for points in tuples if not _names_points(points, width)]
+    if wrong:
+        raise CompositionError(
+            f"parameter {parameter!r} of block {block.name!r} has {wrong[0]!r}: give tuples of "
+            f"{width} ids, such as ({tuple(range(width))},){hint}"
+        )
+    # NumPy's types would not survive the round trip through a composition's string.
+    plain = tuple(
+        tuple(point.item() if isinstance(point, np.generic) else point for point in points)
+        for points in tuples
+    )
+    object.__setattr__(block, parameter, plain)
+
+
+def _names_points(points: Any, width: int) -> bool:
+    """Whether it is a tuple of `width` whole numbers or texts."""
+    return (
+        isinstance(points, tuple | list | np.ndarray)
+        and len(points) == width
+        and all(isinstance(point, int | str | np.integer) for point in points)
+    )
 
 
 def _wrong(block: Block, parameter: str, wanted: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import typer
 
-from mlmio.errors import MlmioError, MlmioWarning
+from mlmio.errors import FAILURES, MlmioError, MlmioWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +73,20 @@ Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the drawing, and o
 Scale = Annotated[str, typer.Option(metavar="KIND", help="none, minmax, standard or robust.")]
 Label = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Name or position of the labels.", show_default=False),
+    typer.Option(
+        metavar="COLUMN",
+        help="Name or position of the labels; none if --side has links instead.",
+        show_default=False,
+    ),
+]
+Side = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=FILE",
+        help="CSV file of pairs or triplets of row numbers, as must_link=pairs.csv; may be given "
+        "several times.",
+        show_default=False,
+    ),
 ]
 DataDir = Annotated[
     str | None,
@@ -117,16 +130,10 @@ def _errors(code: int) -> Iterator[None]:
         _fail("interrupted", FAILED)
     except OSError as error:
         _fail(f"{error.filename or 'the output'}: {error.strerror or error}", FAILED)
-    except _unforeseen() as error:
+    except FAILURES as error:
         from mlmio.comparison import describe_failure
 
         _fail(describe_failure(error), FAILED)
-
-
-def _unforeseen() -> tuple[type[BaseException], ...]:
-    from mlmio.comparison import FAILURES
-
-    return FAILURES
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -215,6 +222,7 @@ def compare(
     seed: Seed = 0,
     scale: Scale = "minmax",
     label: Label = None,
+    side: Side = None,
     data_dir: DataDir = None,
     threads: Annotated[
         int, typer.Option(metavar="N", max=MOST_THREADS, help="Threads of the solver.")
@@ -248,7 +256,7 @@ def compare(
     for path in (csv, json):
         if path is not None:
             check_writable(path)
-    points = _load(data, per_class, seed, scale, label, data_dir)
+    points = _load(data, per_class, seed, scale, label, side, data_dir)
 
     out = console()
     out.print(_describe(points, seed), soft_wrap=True)
@@ -286,6 +294,7 @@ def explain(
     seed: Seed = 0,
     scale: Scale = "minmax",
     label: Label = None,
+    side: Side = None,
     data_dir: DataDir = None,
 ) -> None:
     """Show what a formulation assembles.
@@ -293,7 +302,7 @@ def explain(
     Example: mlmio explain "linear + quadratic + nearest + outliers(rho=0.1)" iris
     """
     composition = _composed(spec)
-    points = None if data is None else _load(data, per_class, seed, scale, label, data_dir)
+    points = None if data is None else _load(data, per_class, seed, scale, label, side, data_dir)
     composition.explain(points)
 
 
@@ -330,6 +339,7 @@ def export(
     seed: Seed = 0,
     scale: Scale = "minmax",
     label: Label = None,
+    side: Side = None,
     data_dir: DataDir = None,
 ) -> None:
     """Write the model of a formulation to a file.
@@ -346,7 +356,7 @@ def export(
     if ending not in ENDINGS:
         raise MlmioError(f"cannot write {output!r}: its ending must be {' or '.join(ENDINGS)}")
     check_writable(output)
-    points = _load(data, per_class, seed, scale, label, data_dir)
+    points = _load(data, per_class, seed, scale, label, side, data_dir)
     out = console()
     out.print(_describe(points, seed), soft_wrap=True)
     with _errors(FAILED):
@@ -373,14 +383,29 @@ def _load(
     seed: int,
     scale: str,
     label: str | None,
+    side: list[str] | None,
     data_dir: str | None,
 ) -> Dataset:
     """Load a data set and draw points from it; by default no more than its smallest class has."""
     from mlmio.data import load_dataset
 
-    whole = load_dataset(name, seed=seed, scale=scale, label=label, data_dir=data_dir)
+    files = _side_files(side or [])
+    whole = load_dataset(name, seed=seed, scale=scale, label=label, side=files, data_dir=data_dir)
     drawn = min(PER_CLASS, int(whole.class_sizes.min())) if per_class is None else per_class
     return whole if drawn == 0 else whole.draw(drawn, seed)
+
+
+def _side_files(given: list[str]) -> dict[str, str]:
+    """Read NAME=FILE pairs."""
+    files: dict[str, str] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise MlmioError(f"--side is {text!r}: give NAME=FILE, as must_link=pairs.csv")
+        if name in files:
+            raise MlmioError(f"--side names {name!r} twice: put its tuples into one file")
+        files[name] = path
+    return files
 
 
 def _describe(data: Dataset, seed: int) -> str:
@@ -411,7 +436,7 @@ def _rows(known: Registry[Any], heads: Row, describe: Callable[[str, Any], Row])
             continue
         except MlmioError as error:
             reason = str(error)
-        except _unforeseen() as error:
+        except FAILURES as error:
             reason = f"{type(error).__name__}: {error}"
         empty = [name if head == known.kind else NOTHING for head in heads[:-1]]
         rows.append((*empty, reason))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mlmio.blocks import Block
 from mlmio.composition import Composition, compose
 from mlmio.data import Dataset
-from mlmio.errors import CompositionError, DataError, MlmioError, SolverError
+from mlmio.errors import FAILURES, CompositionError, DataError, MlmioError, SolverError
 from mlmio.registry import solvers as known_solvers
 from mlmio.registry import strategies as known_strategies
 from mlmio.result import Result
@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 Specification = Composition | Block | str
-
-# What a stranger's block or solver may raise. A comparison goes on without that run, which says
-# where it failed.
-FAILURES = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    NameError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 # Columns said above the table if every row says the same and there is no room for them, and those
 # left out if there is still none, the least important first.

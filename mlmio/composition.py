@@ -399,20 +399,14 @@ def _build_order(part: Block) -> tuple[int, str]:
 
 
 def _missing(part: Block, token: str) -> str:
-    suppliers = [name for name in blocks.names() if token in _plain(name).provides]
+    suppliers = [name for name, cls in blocks.available().items() if token in cls().provides]
     would_do = f"add {' or '.join(suppliers)}" if suppliers else "no registered block provides it"
     return f"'{part}' needs {token!r}, which no block here provides: {would_do}"
 
 
 def _names_in(slot: str) -> list[str]:
-    return [name for name in blocks.names() if blocks.get(name).slot == slot]
+    return [name for name, cls in blocks.available().items() if cls.slot == slot]
 
 
 def _names_needing(token: str) -> list[str]:
-    return [name for name in blocks.names() if token in _plain(name).needs]
-
-
-def _plain(name: str) -> Block:
-    """Return the block with its default parameters."""
-    plain: Block = blocks.get(name)()
-    return plain
+    return [name for name, cls in blocks.available().items() if token in cls().needs]

@@ -6,15 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
-from mlmio.errors import DataError
-
 if TYPE_CHECKING:
     from mlmio.context import Context
-
-# Peak memory of one coefficient of a defining row, measured with the solver's copies of it.
-BYTES_A_COEFFICIENT = 250
 
 DISTANCES = ("variables", "substituted")
 
@@ -31,28 +24,10 @@ def add_distances(context: Context, b: Any, distances: str) -> None:
     distances : {"variables", "substituted"}
         Whether d_ij is a variable with a defining row, or an expression with a row that bounds
         it.
-
-    Raises
-    ------
-    DataError
-        If the coefficients would not fit the memory that is free; the message names their count.
     """
     pairs = list(map(tuple, context.data.pairs().tolist()))
-    refuse_oversize(len(pairs), len(context.theta))
     d = (_variables if distances == "variables" else _expressions)(context, b, pairs)
     context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
-
-
-def refuse_oversize(pairs: int, parameters: int) -> None:
-    """Raise where a model of so many pairs and parameters would not fit memory."""
-    needed = pairs * parameters * BYTES_A_COEFFICIENT
-    free = psutil.virtual_memory().available
-    if needed > free:
-        raise DataError(
-            f"{parameters:,} parameters for {pairs:,} pairs make {pairs * parameters:,} "
-            f"coefficients, about {needed / 2**30:.1f} GiB where {free / 2**30:.1f} GiB are free: "
-            f"draw fewer points, or use terms of lower order"
-        )
 
 
 def _variables(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:

@@ -19,3 +19,20 @@ class SolverError(MlmioError, RuntimeError):
 
 class MlmioWarning(UserWarning):
     """Something is unusual but has a documented answer."""
+
+
+#: What code that mlmio did not write (a stranger's block, a solver's interface) may raise. It is
+#: caught where one failure must not end the rest, and said in one line.
+FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)

@@ -104,8 +104,7 @@ def slot_graph(slot: str, relation_name: str = "restricts") -> nx.DiGraph:
         Which of the blocks' statements to draw.
     """
     graph = nx.DiGraph()
-    for name in blocks.names():
-        cls = blocks.get(name)
+    for name, cls in blocks.available().items():
         if cls.slot == slot:
             graph.add_node(name)
             graph.add_edges_from((name, other) for other in getattr(cls, relation_name))

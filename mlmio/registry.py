@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from mlmio.errors import CompositionError, MlmioError, SolverError
+from mlmio.errors import FAILURES, CompositionError, MlmioError, SolverError
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class Registry(Generic[T]):
         for point in entry_points(group=group):
             self._found.setdefault(point.name, []).append(point)
 
-    def __iter__(self) -> Iterable[str]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
     def __contains__(self, name: object) -> bool:
@@ -78,6 +79,15 @@ class Registry(Generic[T]):
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
+    def available(self) -> dict[str, type[T]]:
+        """Every class that can be imported, by name."""
+        found = {}
+        for name in self.names():
+            # A broken package must not take the others with it; asked for, it says what is wrong.
+            with suppress(self._error):
+                found[name] = self.get(name)
+        return found
+
     def _owner(self, name: str) -> str | None:
         """Return the path of the class that holds `name`, without importing it."""
         if name in self._loaded:
@@ -96,9 +106,10 @@ class Registry(Generic[T]):
             )
         try:
             loaded: Any = points[0].load()
-        except (ImportError, AttributeError) as error:
+        except FAILURES as error:
             raise self._error(
-                f"the {self.kind} {name!r} ({points[0].value}) cannot be imported: {error}"
+                f"the {self.kind} {name!r} ({points[0].value}) cannot be imported: "
+                f"{type(error).__name__}: {error}"
             ) from error
         return loaded
 

@@ -10,16 +10,21 @@ from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 from mlmio.blocks import Block, Size
-from mlmio.errors import CompositionError
+from mlmio.errors import CompositionError, DataError
 
 if TYPE_CHECKING:
     from mlmio.context import Context
+    from mlmio.data import Dataset
     from mlmio.evaluation import Evaluation
 
 Array = NDArray[np.float64]
+
+# Memory that one coefficient of a pair takes in the model and in the solver, measured.
+BYTES_A_COEFFICIENT = 250
 
 # Rows of features made at once: bounds the memory of a block of pairs to about 32 MB.
 BLOCK_BYTES = 32 * 2**20
@@ -128,6 +133,26 @@ class SeriesTerm(Block):
     def provides(self) -> frozenset[str]:
         """The tensor of this order: ``a``, ``B``, ``C`` or ``tensor n``."""
         return frozenset({tensor_name(self.order)})
+
+    def prepare(self, data: Dataset) -> Dataset:
+        """Check that the coefficients of all pairs fit memory, before anything is built.
+
+        Raises
+        ------
+        DataError
+            Naming the number of parameters and of coefficients.
+        """
+        parameters, pairs = parameter_count(data.D, self.order), data.N * (data.N - 1) // 2
+        needed = parameters * pairs * BYTES_A_COEFFICIENT
+        free = psutil.virtual_memory().available
+        if needed > free:
+            raise DataError(
+                f"'{self}' has {parameters:,} parameters for {data.D} features, and the "
+                f"{pairs:,} pairs of points make {parameters * pairs:,} coefficients, about "
+                f"{needed / 2**30:,.0f} GiB where {free / 2**30:,.0f} are free: draw fewer points, "
+                f"use fewer features, or a term of lower order"
+            )
+        return data
 
     def build(self, context: Context, b: Any) -> None:
         """Add the parameters, free, those of a constant feature fixed at zero."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.blocks import Block, Size
-from mlmio.errors import CompositionError
+from mlmio.blocks import Block, Size, check_tuples
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -39,27 +38,8 @@ class Side(Block):
     width: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        tuples = getattr(self, self.given)
-        wrong = [tuples]
-        if isinstance(tuples, list | tuple | np.ndarray):
-            wrong = [points for points in tuples if not self._is_tuple(points)]
-        if wrong:
-            example = tuple(range(self.width))
-            raise CompositionError(
-                f"parameter {self.given!r} of block {self.name!r} has {wrong[0]!r}: give tuples "
-                f"of {self.width} ids, such as ({example},); a file is given to the data set, as "
-                f"side={{{self.name!r}: 'file.csv'}}"
-            )
-        plain = tuple(tuple(map(_plain, points)) for points in tuples)
-        object.__setattr__(self, self.given, plain)
-
-    def _is_tuple(self, points: Any) -> bool:
-        """Whether it names as many points as a tuple has, by whole numbers or texts."""
-        return (
-            isinstance(points, tuple | list | np.ndarray)
-            and len(points) == self.width
-            and all(isinstance(point, int | str | np.integer) for point in points)
-        )
+        hint = f"; a file is given to the data set, as side={{{self.name!r}: 'file.csv'}}"
+        check_tuples(self, self.given, self.width, hint)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -87,11 +67,6 @@ class Side(Block):
     def size(self, n: Any) -> Size:
         """As many rows as the side information makes."""
         return Size(rows=_symbol(f"T_{self.name}") if n.data is None else self.count(n.data))
-
-
-def _plain(point: Any) -> Any:
-    """Return a number or text without NumPy's type, which a composition's string cannot hold."""
-    return point.item() if isinstance(point, np.generic) else point
 
 
 def _symbol(name: str) -> Any:

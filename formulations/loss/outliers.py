@@ -10,6 +10,7 @@ import numpy as np
 
 from mlmio.blocks import Block, Size, check_choice, check_count, check_number, register_block
 from mlmio.context import Margin
+from mlmio.data.validation import shown
 from mlmio.errors import DataError
 
 if TYPE_CHECKING:
@@ -127,8 +128,9 @@ class Outliers(Block):
         c = int(np.argmin(left))
         if left[c] < self.keep:
             raise DataError(
-                f"class {data.classes[c]!r} has {left[c]} point(s) that can be kept, and '{self}' "
-                f"keeps at least {self.keep} of every class: add points, or give a smaller keep"
+                f"class {shown(data.classes[c])} has {left[c]} point(s) that can be kept, and "
+                f"'{self}' keeps at least {self.keep} of every class: add points, or give a "
+                f"smaller keep"
             )
 
     def _publish(self, context: Context, b: Any) -> None:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.blocks import Block, Size, check_count, check_number, register_block
+from mlmio.blocks import (
+    Block,
+    Size,
+    check_count,
+    check_number,
+    check_tuples,
+    register_block,
+)
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -61,7 +68,7 @@ class LMNN(Block):
     def __post_init__(self) -> None:
         check_count(self, "k", minimum=1)
         check_number(self, "mu", minimum=0.0, maximum=1.0)
-        object.__setattr__(self, "targets", tuple(tuple(pair) for pair in self.targets))
+        check_tuples(self, "targets", 2)
 
     @property
     def needs(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.blocks import Block, Size, check_choice, check_number, register_block
+from mlmio.data.validation import shown
 from mlmio.distances import DISTANCES, add_distances, complete_distances
 from mlmio.errors import DataError
 from mlmio.separation import Separation, largest_separation
@@ -106,7 +107,8 @@ class Bounded(Block):
             return data.take(np.setdiff1d(np.arange(data.N), conflicts))
         i, k = conflicts[0]
         raise DataError(
-            f"points {data.ids[i]} ({data.labels[i]!r}) and {data.ids[k]} ({data.labels[k]!r}) "
+            f"points {data.ids[i]} ({shown(data.labels[i])}) and {data.ids[k]} "
+            f"({shown(data.labels[k])}) "
             f"coincide but differ in class ({len(conflicts)} such pair(s)): mend the data, or use "
             f"bounded(duplicates='drop') or bounded(duplicates='outlier')"
         )

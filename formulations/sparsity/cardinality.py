@@ -64,7 +64,8 @@ class Cardinality(Block):
         check_count(self, "U")
         check_number(self, "bmax", minimum=1e-6, maximum=1e9)
         given = (self.tensors,) if isinstance(self.tensors, str) else self.tensors
-        if not given or not all(isinstance(name, str) for name in given):
+        named = isinstance(given, tuple | list) and all(isinstance(name, str) for name in given)
+        if not given or not named:
             raise CompositionError(
                 f"parameter 'tensors' of block 'cardinality' is {self.tensors!r}: "
                 f"give names such as ('a', 'B')"

@@ -22,7 +22,7 @@ class Tensor(SeriesTerm):
     Parameters
     ----------
     order : int
-        Order n of the term.
+        Order n of the term, from 3 to 20.
 
     Notes
     -----
@@ -41,7 +41,7 @@ class Tensor(SeriesTerm):
     repeatable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count(self, "order", minimum=3)
+        check_count(self, "order", minimum=3, maximum=20)
 
     @property
     def label(self) -> str:

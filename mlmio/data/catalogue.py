@@ -120,11 +120,11 @@ def _whole(
     if name in _SKLEARN:
         return _from_sklearn(name, options)
     if _is_file(name):
-        path = Path(name).expanduser()
+        path = Path(os.path.expanduser(name))
         return Dataset(*read_table(path, label), name=_stem(path), **options)
     folder = _data_folder(data_dir)
     for path in [] if folder is None else [folder / (name + e) for e in _SEARCHED_ENDINGS]:
-        if path.is_file():
+        if os.path.isfile(path):
             return Dataset(*read_table(path, label), name=name, **options)
     features, labels = _from_openml(name, label, folder)
     return Dataset(features, labels, name=name, **options)
@@ -142,7 +142,7 @@ def _from_sklearn(name: str, options: dict[str, Any]) -> Dataset:
 def _is_file(name: str) -> bool:
     separators = [s for s in (os.sep, os.altsep) if s is not None]
     is_path = any(separator in name for separator in separators)
-    return is_path or known_ending(name) is not None or Path(name).is_file()
+    return is_path or known_ending(name) is not None or os.path.exists(name)
 
 
 def _stem(path: Path) -> str:
@@ -153,7 +153,7 @@ def _data_folder(data_dir: str | Path | None) -> Path | None:
     given = data_dir or os.environ.get(DATA_DIR_VARIABLE)
     if not given:
         return None
-    folder = Path(given).expanduser()
+    folder = Path(os.path.expanduser(given))
     if not folder.is_dir():
         raise DataError(
             f"The data directory {folder} is not a folder: correct --data-dir or "

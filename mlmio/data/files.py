@@ -134,9 +134,10 @@ def _label_position(columns: list[Any], label: Any) -> int:
 def check_present(path: Path) -> None:
     """Raise DataError unless there is a file that is not empty."""
     try:
-        if path.is_dir():
+        # Unlike the methods of Path, these answer for names of any length.
+        if os.path.isdir(path):
             raise DataError(f"{path} is a directory: give a file in it.")
-        if not path.exists():
+        if not os.path.exists(path):
             raise DataError(f"There is no file {path}: check the path.")
         if path.stat().st_size == 0:
             raise DataError(f"{path} is empty: give a file with data.")

@@ -135,6 +135,35 @@ def test_ctrl_c_keeps_prints_and_writes_what_was_found(known: None, folder: Path
         assert [row["status"] for row in csv.DictReader(file)] == ["optimal", "not run"]
 
 
+def test_links_stand_for_labels(folder: Path) -> None:
+    (folder / "points.csv").write_text("a,b\n0,0\n0,1\n1,0\n5,5\n5,6\n6,5\n9,9\n")
+    (folder / "must.csv").write_text("0,1\n1,2\n3,4\n4,5\n")
+    (folder / "cannot.csv").write_text("0,3\n")
+    called = call(
+        "compare", "points.csv", "--label", "none", "--side", "must_link=must.csv",
+        "--side", "cannot_link=cannot.csv", "-f", "quadratic + nearest",
+        "-f", "quadratic + nearest + must_link + cannot_link",
+    )  # fmt: skip
+    assert called.code == 0
+    assert called.out.startswith("points: 6 of 7 points, 3 per class")
+    assert "order: quadratic + nearest + cannot_link + must_link" in called.out
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["must.csv"], "--side is 'must.csv': give NAME=FILE"),
+        (["triplets="], "--side is 'triplets=': give NAME=FILE"),
+        (["triplets=a.csv", "triplets=b.csv"], "--side names 'triplets' twice"),
+        (["triplets=nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_wrong_side_information(given: list[str], message: str) -> None:
+    called = call("compare", "iris", *(word for text in given for word in ("--side", text)))
+    assert called.code == 2
+    assert message in called.err
+
+
 def test_warnings_are_one_line_notes(folder: Path) -> None:
     rows = [f"{i},{i * i % 7},5,{i % 2}" for i in range(6)]
     (folder / "constant.csv").write_text("\n".join(["u,v,w,label", *rows]))
