@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlmio.blocks import Block
+from mlmio.comparison_table import render, render_html
 from mlmio.composition import Composition, compose
 from mlmio.data import Dataset
 from mlmio.errors import FAILURES, CompositionError, DataError, MlmioError, SolverError
@@ -21,7 +22,7 @@ from mlmio.registry import strategies as known_strategies
 from mlmio.result import Result
 from mlmio.solvers.base import Options
 from mlmio.solving import solve
-from mlmio.tables import NOTHING, Column, Layout, fit, html_table, plain, table
+from mlmio.tables import plain
 from mlmio.verdicts import Verdict, common_blocks, equivalent, findings, judge, root_gap_closed
 from mlmio.writing import write_text
 
@@ -31,24 +32,6 @@ if TYPE_CHECKING:
 
 Specification = Composition | Block | str
 
-# Columns said above the table if every row says the same and there is no room for them, and those
-# left out if there is still none, the least important first.
-SAID_ONCE = ("class", "solver", "verified", "status")
-DROPPED = (
-    "nonzeros",
-    "columns",
-    "build s",
-    "rows",
-    "class",
-    "binaries",
-    "nodes",
-    "root gap closed",
-    "LP bound",
-    "gap",
-    "verified",
-    "solve s",
-)
-LEAST_FORMULATION = 24
 COUNTS = ("rows", "columns", "binaries", "nonzeros", "nodes", "outliers")
 
 
@@ -364,120 +347,10 @@ class Comparison:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        from rich.text import Text
-
-        width = options.max_width
-        layout = fit(self._columns(), width, SAID_ONCE, DROPPED)
-        said = self._said_once(layout)
-        if said:
-            yield Text(f"all: {said}" if len(self.rows) > 1 else said)
-            yield ""
-        yield table(layout.columns, width)
-        if layout.dropped:
-            names = ", ".join(column.name for column in layout.dropped)
-            yield Text(f"No room for: {names}; a wider terminal, --csv and to_frame() have all.")
-        yield from _paragraph([Text(note) for note in self.notes])
-        yield from _paragraph([Text(str(v), style=_style(v)) for v in self.verdicts])
+        yield from render(self, options.max_width)
 
     def _repr_html_(self) -> str:
-        columns = self._columns()
-        rows = list(zip(*(column.cells for column in columns), strict=True))
-        said = self._said_once(Layout(tuple(columns)))
-        heads = [column.name for column in columns]
-        lines = [(line,) for line in (*self.notes, *map(str, self.verdicts))]
-        below = html_table((), lines) if lines else ""
-        return html_table(heads, rows, caption=f"all: {said}" if said else "") + below
-
-    def _said_once(self, layout: Layout) -> str:
-        """What holds for every row: the common blocks, and columns for which there is no room."""
-        blocks = [str(self.common)] if self._several and self.common.blocks else []
-        columns = [
-            f"{column.name} {column.cells[0]}" if column.name != "status" else column.cells[0]
-            for column in layout.said_once
-        ]
-        return " · ".join([*blocks, *columns])
-
-    @property
-    def _several(self) -> bool:
-        return len({run.composition for run in self.rows}) > 1
-
-    def _columns(self) -> list[Column]:
-        results = [run.result for run in self.rows]
-        sizes = [result and result.size for result in results]
-
-        def numbers(head: str, show: Callable[[Any], str], name: str, of: Sequence[Any]) -> Column:
-            return Column(head, tuple(show(getattr(each, name, None)) for each in of))
-
-        return [
-            Column("formulation", self._formulations(), left=True, least=LEAST_FORMULATION),
-            Column("solver", tuple(run.solver for run in self.rows), left=True),
-            Column("class", tuple(r.problem_class if r else NOTHING for r in results), left=True),
-            numbers("rows", _count, "rows", sizes),
-            numbers("col-\numns", _count, "columns", sizes),
-            numbers("bina-\nries", _count, "binaries", sizes),
-            numbers("non-\nzeros", _count, "nonzeros", sizes),
-            numbers("LP bound", _value, "lp_bound", results),
-            numbers("objective", _value, "objective", results),
-            numbers("bound", _value, "bound", results),
-            numbers("gap", _percent, "gap", results),
-            Column("root gap\nclosed", tuple(_closed(each) for each in self.root_gaps_closed)),
-            numbers("nodes", _count, "nodes", results),
-            numbers("build\ns", _seconds, "build_s", results),
-            numbers("solve\ns", _seconds, "solve_s", results),
-            Column("status", tuple(run.status for run in self.rows), left=True),
-            Column("verified", tuple(_verified(run) for run in self.rows), left=True),
-        ]
-
-    def _formulations(self) -> tuple[str, ...]:
-        """For each row what is not common to all."""
-        shared = self.common.blocks if self._several else ()
-        own = [[str(b) for b in run.composition.blocks if b not in shared] for run in self.rows]
-        return tuple(" + ".join(parts) or "(no more)" for parts in own)
-
-
-def _paragraph(lines: Sequence[RenderableType]) -> Iterator[RenderableType]:
-    """Lines after an empty one."""
-    if lines:
-        yield ""
-        yield from lines
-
-
-def _style(verdict: Verdict) -> str:
-    return {"breach": "bold red", "agree": "green"}.get(verdict.kind, "")
-
-
-def _count(value: int | None) -> str:
-    return NOTHING if value is None else str(value)
-
-
-def _value(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return f"{value:.6f}" if abs(value) < 1000 else f"{value:.6g}"
-
-
-def _percent(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    percent = 100 * value
-    if percent >= 1000:
-        return ">999%"
-    return "0%" if percent < 0.005 else f"{percent:.3g}%"
-
-
-def _closed(percent: float | None) -> str:
-    # Not −0: two LP bounds may differ in the last digit.
-    return NOTHING if percent is None else f"{abs(round(percent, 1)):g}%"
-
-
-def _seconds(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}"
-
-
-def _verified(run: Run) -> str:
-    if run.result is None or run.result.certificate is None:
-        return NOTHING
-    return "yes" if run.verified else "no"
+        return render_html(self)
 
 
 def _finite(record: dict[str, Any]) -> dict[str, Any]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-import numpy as np
 from numpy.typing import ArrayLike
 
-from mlmio.blocks import PROBLEM_CLASSES, Block, block
-from mlmio.context import Context
+from mlmio.assembly import Assembly, assemble, evaluate, prepare
+from mlmio.blocks import PROBLEM_CLASSES, Block
 from mlmio.errors import CompositionError
 from mlmio.evaluation import Evaluation
 from mlmio.parse import parse_blocks
-from mlmio.registry import blocks
+from mlmio.requirements import build_order, defaults, refuse_clashes
 from mlmio.slots import SLOT_ORDER, SLOTS
 
 if TYPE_CHECKING:
@@ -54,7 +51,7 @@ class Composition:
         unique = set(parts)
         ordered = sorted(unique, key=lambda part: (SLOT_ORDER[part.slot], str(part)))
         self.blocks: tuple[Block, ...] = tuple(ordered)
-        _refuse_clashes(self.blocks)
+        refuse_clashes(self.blocks)
 
     def __add__(self, other: Composition | Block | str) -> Composition:
         return Composition((*self.blocks, *compose(other).blocks))
@@ -106,19 +103,7 @@ class Composition:
         CompositionError
             If a required slot stays empty.
         """
-        added = []
-        needs = set().union(*(part.needs for part in self.blocks))
-        for slot in SLOTS.values():
-            if self.slot(slot.name):
-                continue
-            if slot.default and (slot.required or slot.name in needs):
-                added.append(block(slot.default))
-            elif slot.required:
-                raise CompositionError(
-                    f"'{self}' has no block in slot {slot.name!r}: "
-                    f"add {' or '.join(_names_in(slot.name))}"
-                )
-        return Composition((*self.blocks, *added))
+        return Composition((*self.blocks, *defaults(self.blocks)))
 
     @cached_property
     def ordered(self) -> tuple[Block, ...]:
@@ -129,18 +114,7 @@ class Composition:
         CompositionError
             If a block needs what none provides, or an encoding is given that none asks for.
         """
-        parts = self.completed.blocks
-        providers = {token: part for part in parts for token in part.provides}
-        graph = nx.DiGraph()
-        graph.add_nodes_from(parts)
-        for part in parts:
-            for token in sorted(part.needs | part.requires):
-                if token not in providers:
-                    raise CompositionError(_missing(part, token))
-            for token in part.needs:
-                graph.add_edge(providers[token], part)
-        _refuse_idle_encoding(parts)
-        return tuple(nx.lexicographical_topological_sort(graph, key=_build_order))
+        return build_order(self.completed.blocks)
 
     @property
     def problem_class(self) -> str:
@@ -171,22 +145,7 @@ class Composition:
 
     def assemble(self, data: Dataset) -> Assembly:
         """Build the model, and keep what connects it to the composition and the data."""
-        import pyomo.environ as pyo
-
-        parts = self.ordered
-        for part in parts:
-            data = part.prepare(data)
-        model = pyo.ConcreteModel(name=str(self))
-        context = Context(data, model)
-        objective: Any = 0
-        for part in parts:
-            b = pyo.Block(concrete=True)
-            model.add_component(part.label, b)
-            contribution = part.build(context, b)
-            if contribution is not None:
-                objective = objective + contribution
-        model.objective = pyo.Objective(expr=objective, sense=pyo.maximize)
-        return Assembly(self, parts, context)
+        return assemble(self, self.ordered, data)
 
     def evaluate(
         self, data: Dataset, metric: Metric, outliers: ArrayLike | None = None
@@ -202,9 +161,7 @@ class Composition:
         outliers : (N,) array of bool, optional
             z; none by default.
         """
-        for part in self.ordered:
-            data = part.prepare(data)
-        return evaluate(self.ordered, data, metric, outliers)
+        return evaluate(self.ordered, prepare(self.ordered, data), metric, outliers)
 
     def explain(self, data: Dataset | None = None) -> None:
         """Print what is assembled, from what, why, and how large it is.
@@ -217,75 +174,6 @@ class Composition:
         from mlmio.explaining import print_explanation
 
         print_explanation(self, data)
-
-
-@dataclass(frozen=True)
-class Assembly:
-    """A built model and what connects it to the composition and the data.
-
-    Parameters
-    ----------
-    composition : Composition
-        What was asked for.
-    blocks : tuple of Block
-        The blocks in the order of building.
-    context : Context
-        What they published.
-    """
-
-    composition: Composition
-    blocks: tuple[Block, ...]
-    context: Context
-
-    @property
-    def model(self) -> Any:
-        """The Pyomo model."""
-        return self.context.model
-
-    @property
-    def data(self) -> Dataset:
-        """The points that the model is about."""
-        return self.context.data
-
-    @property
-    def resolved(self) -> Composition:
-        """The completed composition, parameters that depended on the data replaced by values."""
-        return Composition(self._resolved_blocks())
-
-    def _resolved_blocks(self) -> tuple[Block, ...]:
-        return tuple(self.context.resolved.get(part, part) for part in self.blocks)
-
-    def complete(self, metric: Metric, outliers: ArrayLike | None = None) -> Evaluation:
-        """Set every variable to its best value for a point (θ, z) that came from elsewhere.
-
-        Parameters
-        ----------
-        metric : Metric
-            θ, in the scaled coordinates of the data.
-        outliers : (N,) array of bool, optional
-            z; none by default.
-
-        Returns
-        -------
-        Evaluation
-            The same point evaluated from the data alone.
-        """
-        parts = self._resolved_blocks()
-        evaluation = evaluate(parts, self.data, metric, outliers)
-        for part in parts:
-            part.complete(self.model.component(part.label), evaluation)
-        return evaluation
-
-
-def evaluate(
-    parts: Sequence[Block], data: Dataset, metric: Metric, outliers: ArrayLike | None
-) -> Evaluation:
-    """Let every block check a point; `data` are the points that the model is about."""
-    mask = np.zeros(data.N, dtype=bool) if outliers is None else np.asarray(outliers, dtype=bool)
-    evaluation = Evaluation(data, metric, mask)
-    for part in parts:
-        part.check(evaluation)
-    return evaluation
 
 
 def compose(spec: Composition | Block | str | Iterable[Block]) -> Composition:
@@ -363,50 +251,3 @@ def _filling(slot: str, option: Composition | Block | str | None) -> tuple[Block
         if part.slot != slot:
             raise CompositionError(f"{part.name!r} fills slot {part.slot!r}, not {slot!r}")
     return parts
-
-
-def _refuse_clashes(parts: Sequence[Block]) -> None:
-    """Raise where two blocks want one place."""
-    taken: dict[str, Block] = {}
-    for part in parts:
-        claims = {*part.provides}
-        if not SLOTS[part.slot].many:
-            claims.add(f"slot {part.slot!r}")
-        if not part.repeatable:
-            claims.add(f"block {part.name!r}")
-        for claim in sorted(claims):
-            if claim in taken:
-                raise CompositionError(
-                    f"'{taken[claim]}' and '{part}' clash, since both fill {claim}: "
-                    f"keep one of them, or replace with |"
-                )
-            taken[claim] = part
-
-
-def _refuse_idle_encoding(parts: Sequence[Block]) -> None:
-    asked = any("encoding" in part.needs for part in parts)
-    for part in parts:
-        if part.slot == "encoding" and not asked:
-            neighbors = next(other for other in parts if other.slot == "neighbors")
-            raise CompositionError(
-                f"'{part}' has nothing to encode, since '{neighbors}' takes no encoding: "
-                f"drop it, or use {' or '.join(_names_needing('encoding'))}"
-            )
-
-
-def _build_order(part: Block) -> tuple[int, str]:
-    return SLOT_ORDER[part.slot], str(part)
-
-
-def _missing(part: Block, token: str) -> str:
-    suppliers = [name for name, cls in blocks.available().items() if token in cls().provides]
-    would_do = f"add {' or '.join(suppliers)}" if suppliers else "no registered block provides it"
-    return f"'{part}' needs {token!r}, which no block here provides: {would_do}"
-
-
-def _names_in(slot: str) -> list[str]:
-    return [name for name, cls in blocks.available().items() if cls.slot == slot]
-
-
-def _names_needing(token: str) -> list[str]:
-    return [name for name, cls in blocks.available().items() if token in cls().needs]

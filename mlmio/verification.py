@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.composition import evaluate
+from mlmio.assembly import evaluate
 from mlmio.evaluation import Violation
 
 if TYPE_CHECKING:

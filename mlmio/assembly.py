@@ -1,0 +1,114 @@
+"""A built model, and what connects it to the composition and the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mlmio.blocks import Block
+from mlmio.context import Context
+from mlmio.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from mlmio.composition import Composition
+    from mlmio.data import Dataset
+    from mlmio.metric import Metric
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A built model and what connects it to the composition and the data.
+
+    Parameters
+    ----------
+    composition : Composition
+        What was asked for.
+    blocks : tuple of Block
+        The blocks in the order of building.
+    context : Context
+        What they published.
+    """
+
+    composition: Composition
+    blocks: tuple[Block, ...]
+    context: Context
+
+    @property
+    def model(self) -> Any:
+        """The Pyomo model."""
+        return self.context.model
+
+    @property
+    def data(self) -> Dataset:
+        """The points that the model is about."""
+        return self.context.data
+
+    @property
+    def resolved(self) -> Composition:
+        """The completed composition, parameters that depended on the data replaced by values."""
+        from mlmio.composition import Composition
+
+        return Composition(self._resolved_blocks())
+
+    def _resolved_blocks(self) -> tuple[Block, ...]:
+        return tuple(self.context.resolved.get(part, part) for part in self.blocks)
+
+    def complete(self, metric: Metric, outliers: ArrayLike | None = None) -> Evaluation:
+        """Set every variable to its best value for a point (θ, z) that came from elsewhere.
+
+        Parameters
+        ----------
+        metric : Metric
+            θ, in the scaled coordinates of the data.
+        outliers : (N,) array of bool, optional
+            z; none by default.
+
+        Returns
+        -------
+        Evaluation
+            The same point evaluated from the data alone.
+        """
+        parts = self._resolved_blocks()
+        evaluation = evaluate(parts, self.data, metric, outliers)
+        for part in parts:
+            part.complete(self.model.component(part.label), evaluation)
+        return evaluation
+
+
+def assemble(composition: Composition, parts: Sequence[Block], data: Dataset) -> Assembly:
+    """Let every block build itself, in the order given, and sum up the objective."""
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel(name=str(composition))
+    context = Context(prepare(parts, data), model)
+    objective: Any = 0
+    for part in parts:
+        b = pyo.Block(concrete=True)
+        model.add_component(part.label, b)
+        contribution = part.build(context, b)
+        if contribution is not None:
+            objective = objective + contribution
+    model.objective = pyo.Objective(expr=objective, sense=pyo.maximize)
+    return Assembly(composition, tuple(parts), context)
+
+
+def prepare(parts: Sequence[Block], data: Dataset) -> Dataset:
+    """Return the points that the model is about, as the blocks want them."""
+    for part in parts:
+        data = part.prepare(data)
+    return data
+
+
+def evaluate(
+    parts: Sequence[Block], data: Dataset, metric: Metric, outliers: ArrayLike | None
+) -> Evaluation:
+    """Let every block check a point; `data` are the points that the model is about."""
+    mask = np.zeros(data.N, dtype=bool) if outliers is None else np.asarray(outliers, dtype=bool)
+    evaluation = Evaluation(data, metric, mask)
+    for part in parts:
+        part.check(evaluation)
+    return evaluation
