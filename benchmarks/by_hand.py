@@ -17,7 +17,7 @@ from mlmio import Dataset
 
 def nearest(data: Dataset, *, mccormick: bool, rho: float | None, dmin: float) -> pyo.ConcreteModel:
     """linear + quadratic + bounded + nearest, with bigm or mccormick, and outliers (remove)."""
-    N, D, X, y = data.N, data.D, data.X, data.y.tolist()
+    N, X, y = data.N, data.X, data.y.tolist()
     points = range(N)
     co = [[j for j in points if j != i and y[j] == y[i]] for i in points]
     co_pairs = [(i, j) for i in points for j in co[i]]
@@ -34,7 +34,8 @@ def nearest(data: Dataset, *, mccormick: bool, rho: float | None, dmin: float) -
     if rho:
         m.z = pyo.Var(points, domain=pyo.Binary)
         m.floor = pyo.Constraint(
-            range(data.n_classes), rule=lambda m, c: sum(1 - m.z[i] for i in points if y[i] == c) >= 2
+            range(data.n_classes),
+            rule=lambda m, c: sum(1 - m.z[i] for i in points if y[i] == c) >= 2,
         )
         m.serve = pyo.Constraint(co_pairs, rule=lambda m, i, j: m.y[i, j] + m.z[j] <= 1)
         m.choose = pyo.Constraint(
@@ -59,9 +60,7 @@ def nearest(data: Dataset, *, mccormick: bool, rho: float | None, dmin: float) -
         m.w1 = pyo.Constraint(co_pairs, rule=lambda m, i, j: m.w[i, j] - d(i, j) <= 0)
         m.w2 = pyo.Constraint(co_pairs, rule=lambda m, i, j: m.w[i, j] - m.y[i, j] <= 0)
         m.w3 = pyo.Constraint(co_pairs, rule=lambda m, i, j: m.w[i, j] - d(i, j) - m.y[i, j] >= -1)
-        m.reach = pyo.Constraint(
-            points, rule=lambda m, i: m.s[i] == sum(m.w[i, j] for j in co[i])
-        )
+        m.reach = pyo.Constraint(points, rule=lambda m, i: m.s[i] == sum(m.w[i, j] for j in co[i]))
     else:
         m.above = pyo.Constraint(co_pairs, rule=lambda m, i, j: m.s[i] - d(i, j) - m.y[i, j] >= -1)
     return m
