@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from mlmio.data import Scaling
 from mlmio.errors import DataError
-from mlmio.series import entries_of_tensor, multisets, tensor_from_entries
+from mlmio.series import (
+    entries_of_tensor,
+    multisets,
+    parameter_count,
+    tensor_from_entries,
+)
 
 Array = NDArray[np.float64]
 
@@ -239,8 +244,21 @@ class Metric:
                 f"this metric has format {content['format']} version {content['version']}: "
                 f"this mlmio reads {FORMAT} version {FORMAT_VERSION}"
             )
-        names = content["features"]
-        entries = {int(n): np.array(values) for n, values in content["tensors"].items()}
+        try:
+            return cls._from_content(content)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise DataError(f"this metric is damaged: {error}") from error
+
+    @classmethod
+    def _from_content(cls, content: Mapping[str, Any]) -> Metric:
+        names = [str(name) for name in content["features"]]
+        entries = {int(n): np.array(v, dtype=float) for n, v in content["tensors"].items()}
+        for order, values in entries.items():
+            count = parameter_count(len(names), order)
+            if not names or values.shape != (count,):
+                raise ValueError(
+                    f"the tensor of order {order} has {values.size} entries, not {count}"
+                )
         return cls.from_entries(entries, len(names), Scaling.from_dict(content["scaling"]), names)
 
     def __eq__(self, other: object) -> bool:

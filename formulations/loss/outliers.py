@@ -111,7 +111,8 @@ class Outliers(Block):
         self._check_floor(context)
         b.z = pyo.Var(range(data.N), domain=pyo.Binary)
         for i in context.conflicting:
-            b.z[int(i)].fix(1)
+            # A bound, not a fixed value, which completion would overwrite.
+            b.z[int(i)].setlb(1)
         if self.keep:
             members = [np.flatnonzero(data.y == c).tolist() for c in range(data.n_classes)]
             b.floor = pyo.Constraint(

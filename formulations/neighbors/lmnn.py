@@ -17,6 +17,7 @@ from mlmio.blocks import (
     check_tuples,
     register_block,
 )
+from mlmio.errors import CompositionError
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -93,9 +94,20 @@ class LMNN(Block):
         return data
 
     def build(self, context: Context, b: Any) -> Any:
-        """Add the slacks and their rows; contributes minus the loss."""
+        """Add the slacks and their rows; contributes minus the loss.
+
+        Raises
+        ------
+        CompositionError
+            If there are other terms than the quadratic one.
+        """
         import pyomo.environ as pyo
 
+        if context.orders != [2]:
+            raise CompositionError(
+                f"'{self}' has no optimum with terms besides quadratic, which no cone holds: "
+                f"drop the others"
+            )
         targets = self._targets(context.data)
         triplets = [(i, j, k) for i, j in targets for k in context.data.non_class(i).tolist()]
         b.slack = pyo.Var(triplets, bounds=(0.0, None))

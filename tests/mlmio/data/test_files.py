@@ -204,7 +204,7 @@ def test_a_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metho
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    target = {"stat": (Path, "is_dir"), "open": (pd, "read_csv")}[method]
+    target = {"stat": (Path, "stat"), "open": (pd, "read_csv")}[method]
     monkeypatch.setattr(*target, refuse)
     with pytest.raises(DataError, match="may not be read by this user"):
         read_table(path)

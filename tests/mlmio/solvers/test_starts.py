@@ -1,0 +1,70 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mlmio
+from mlmio import SolverError
+from mlmio.solvers.starts import start_from
+
+SPEC = "linear + quadratic + nearest + bigm"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return mlmio.load_dataset("iris", per_class=3)
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return mlmio.solve(SPEC, data)
+
+
+def test_completes_every_variable(data, result, caplog):
+    assembly = mlmio.compose(SPEC).assemble(data)
+    start_from(result).complete(assembly)
+    assert assembly.model.nearest.margin.value == pytest.approx(result.objective)
+    assert caplog.text == ""
+
+
+def test_metric_and_result_are_the_same_start(data, result):
+    for point in (result, result.metric):
+        again = mlmio.solve(SPEC, data, start=point)
+        assert (again.start, again.status) == ("accepted", "optimal")
+        assert again.options["start"] is True
+        assert again.to_dict()["start"] == "accepted"
+
+
+def test_outliers_are_handed_over(data):
+    spec = SPEC + " + outliers(rho=0.01)"
+    first = mlmio.solve(spec, data)
+    assert start_from(first).outliers == tuple(first.outliers.tolist())
+    assert len(first.outliers) > 0
+    assert mlmio.solve(spec, data, start=first).start == "accepted"
+
+
+def test_another_scaling_of_the_same_points(result):
+    data = mlmio.load_dataset("iris", per_class=3, scale="standard")
+    again = mlmio.solve(SPEC, data, start=result)
+    assert again.start == "accepted"
+    assert again.objective == pytest.approx(result.objective, abs=1e-6)
+
+
+def test_terms_that_the_model_lacks_are_refused_with_a_note(data, result):
+    again = mlmio.solve("linear + nearest + bigm", data, start=result)
+    assert (again.start, again.status) == ("rejected", "optimal")
+    assert "the start was refused: " in again.message
+
+
+def test_other_features(data):
+    metric = mlmio.Metric({2: np.eye(3)}, D=3)
+    with pytest.raises(SolverError, match="3 features and the data have 4"):
+        mlmio.solve(SPEC, data, start=metric)
+
+
+def test_what_is_no_start(data, result):
+    with pytest.raises(SolverError, match="start is a str"):
+        mlmio.solve(SPEC, data, start="quadratic")
+    nothing = replace(result, metric=None, status="infeasible")
+    with pytest.raises(SolverError, match=r"without a metric \(infeasible\)"):
+        start_from(nothing)
