@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import networkx as nx
 
@@ -32,10 +32,13 @@ class Relation:
         ``restriction`` says that the first optimum is never above the second.
     reasons : tuple of str
         What makes it so, one for every difference.
+    assumptions : tuple of str
+        What must be so for it to hold.
     """
 
     kind: str
     reasons: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -45,10 +48,10 @@ class Relation:
     @property
     def inverse(self) -> Relation:
         """The same seen from the second composition."""
-        return Relation(_INVERSE.get(self.kind, self.kind), self.reasons)
+        return replace(self, kind=_INVERSE.get(self.kind, self.kind))
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.reason}"
+        return "; ".join([f"{self.kind}: {self.reason}", *self.assumptions])
 
 
 def relation(first: Composition | Block | str, second: Composition | Block | str) -> Relation:
@@ -62,7 +65,8 @@ def relation(first: Composition | Block | str, second: Composition | Block | str
     Returns
     -------
     Relation
-        Of the first to the second.
+        Of the first to the second. A parameter that is "auto" in both counts as the same value,
+        as an assumption then says; :func:`~mlmio.comparison.compare` relates the values found.
 
     Raises
     ------
@@ -72,12 +76,27 @@ def relation(first: Composition | Block | str, second: Composition | Block | str
     Examples
     --------
     >>> print(relation("linear + nearest", "linear + quadratic + nearest"))
-    restriction: without quadratic
+    restriction: without quadratic; for equal values of bounded's dmin='auto'
     >>> relation("linear + nearest + bigm", "linear + nearest + mccormick").kind
     'equivalent'
     """
     a, b = compose(first).completed, compose(second).completed
-    return _combine(_slot_relation(name, a.slot(name), b.slot(name)) for name in SLOTS)
+    found = _combine(_slot_relation(name, a.slot(name), b.slot(name)) for name in SLOTS)
+    if found.kind not in _INVERSE:
+        return found
+    return replace(found, assumptions=_assumptions(a, b))
+
+
+def _assumptions(a: Composition, b: Composition) -> tuple[str, ...]:
+    """Parameters that the data decide, and may decide differently for two compositions."""
+    return tuple(
+        f"for equal values of {mine.name}'s {parameter}='auto'"
+        for mine in a.blocks
+        for other in b.blocks
+        if mine.name == other.name
+        for parameter, value in mine.parameters.items()
+        if value == "auto" == other.parameters[parameter]
+    )
 
 
 def tightens(first: Composition | Block | str, second: Composition | Block | str) -> bool:
@@ -141,13 +160,17 @@ def _slot_relation(slot: str, ours: tuple[Block, ...], theirs: tuple[Block, ...]
 
 
 def _counterpart(mine: Block, theirs: list[Block], many: bool) -> Block | None:
-    """The block that stands over there for `mine`: the same kind, or any where there is one."""
-    same = [part for part in theirs if part.name == mine.name]
-    if mine.repeatable:
-        return None
-    if same:
-        return same[0]
-    return theirs[0] if theirs and not many else None
+    """The block that stands over there for `mine`: the same kind, or the one in its place."""
+    if not many:
+        return theirs[0] if theirs else None
+    same = [part for part in theirs if part.name == mine.name and not mine.repeatable]
+    twins = [part for part in theirs if _publish_the_same(mine, part)]
+    return next(iter([*same, *twins]), None)
+
+
+def _publish_the_same(mine: Block, other: Block) -> bool:
+    """Whether two terms are one tensor under two names, as cubic and tensor(order=3)."""
+    return SLOTS[mine.slot].many and bool(mine.provides) and mine.provides == other.provides
 
 
 def _pair_relation(mine: Block, other: Block) -> Relation:
@@ -160,7 +183,7 @@ def _pair_relation(mine: Block, other: Block) -> Relation:
             if value != other.parameters[name]
         ]
         return Relation(_combine(Relation(kind, differs) for kind in kinds).kind, differs)
-    if SLOTS[mine.slot].peers == EQUIVALENT:
+    if SLOTS[mine.slot].peers == EQUIVALENT or _publish_the_same(mine, other):
         return Relation(EQUIVALENT, differs)
     if _reaches("restricts", mine.slot, mine.name, other.name):
         return Relation(RESTRICTION, differs)

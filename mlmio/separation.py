@@ -37,7 +37,9 @@ class Separation:
     pair: tuple[int, int]
 
 
-def largest_separation(context: Context, pairs: Pairs, crossing: NDArray[np.bool_]) -> Separation:
+def largest_separation(
+    context: Context, pairs: Pairs, crossing: NDArray[np.bool_], integral: bool
+) -> Separation:
     """Solve max t s.t. t ≤ d_ik for crossing pairs, 0 ≤ d ≤ d_max, and the rows built so far.
 
     Parameters
@@ -48,13 +50,16 @@ def largest_separation(context: Context, pairs: Pairs, crossing: NDArray[np.bool
         Pairs that the region holds.
     crossing : (M,) array of bool
         Which of them are of different classes.
+    integral : bool
+        Whether integer variables so far (switches of a cardinality) must be integer. Relaxed,
+        the value is an upper bound.
 
     Raises
     ------
     DataError
         If the LP cannot be solved, as with features of very different magnitude.
     """
-    program = _Program(context, pairs, crossing)
+    program = _Program(context, pairs, crossing, integral)
     while True:
         theta, t = program.solve()
         if not program.add_violated(theta, t):
@@ -64,7 +69,9 @@ def largest_separation(context: Context, pairs: Pairs, crossing: NDArray[np.bool
 class _Program:
     """The LP in (θ, …, t), with the rows of the pairs added where violated."""
 
-    def __init__(self, context: Context, pairs: Pairs, crossing: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, context: Context, pairs: Pairs, crossing: NDArray[np.bool_], integral: bool
+    ) -> None:
         import highspy
 
         self.context, self.pairs, self.crossing = context, pairs, crossing
@@ -75,13 +82,17 @@ class _Program:
         columns, A, right = _rows_so_far(context)
         self.t = len(columns)
         self.highs = silent_highs()
-        self.highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+        for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
+            self.highs.setOptionValue(name, TOLERANCE)
+        self.highs.setOptionValue("mip_rel_gap", 0.0)
         self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
-        for column in columns:
+        for n, column in enumerate(columns):
             self.highs.addVar(
                 -self.infinity if column.lb is None else column.lb,
                 self.infinity if column.ub is None else column.ub,
             )
+            if integral and column.is_integer():
+                self.highs.changeColIntegrality(n, highspy.HighsVarType.kInteger)
         self.highs.addVar(-self.infinity, context.dmax)
         self.highs.changeColCost(self.t, 1.0)
         for row in range(len(right)):

@@ -65,7 +65,7 @@ class KNearest(Block):
     Needs a bounded distance. Takes no encoding. Adds N(N−1) binary variables u, N variables Δ
     and κ, 2N + N(N−1) + S rows; MILP.
 
-    Relations: a larger K or W relaxes, a larger eps restricts.
+    Relations: a larger K or W relaxes, a larger eps or alpha restricts.
     """
 
     K: int = 3
@@ -82,7 +82,7 @@ class KNearest(Block):
         "K": "relaxes",
         "W": "relaxes",
         "eps": "restricts",
-        "alpha": "neutral",  # it acts through eps alone
+        "alpha": "restricts",  # it acts through eps alone
     }
 
     def __post_init__(self) -> None:

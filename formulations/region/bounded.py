@@ -134,7 +134,8 @@ class Bounded(Block):
         if self.dmin == 0.0 or not crossing.any():
             context.resolved[self] = replace(self, dmin=0.0)
             return 0.0
-        best = largest_separation(context, pairs, crossing)
+        # A d_min that is given is held to an upper bound only: the solver finds out the rest.
+        best = largest_separation(context, pairs, crossing, integral=self.dmin == "auto")
         dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if self.dmin == "auto" else self.dmin
         assert isinstance(dmin, float)
         if dmin > best.value or best.value < LEAST_SEPARATION * self.dmax:

@@ -64,7 +64,7 @@ def test_unknown_solver():
 
 
 def test_class_that_no_solver_takes():
-    with pytest.raises(SolverError, match="does not solve ODD.*: no registered solver does"):
+    with pytest.raises(SolverError, match=r"does not solve ODD.*: no registered solver does"):
         get_solver("highs", "ODD")
 
 
