@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mlmio.assembly import prepare
 from mlmio.verification import Certificate, certify
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class Result:
         For each point's identifier, those of the points that serve it.
     certificate : Certificate or None
         What the data say of the claim; None where there is no incumbent.
+    root_bound : float or None
+        Dual bound at the root after cuts, where the solver tells.
+    reason : str
+        What ended the solve early, see :class:`~mlmio.solvers.base.Answer`; or nothing.
+    start : str or None
+        ``accepted``, ``rejected`` or ``not supported``; None where no start was given.
     """
 
     composition: Composition
@@ -84,6 +91,9 @@ class Result:
     outliers: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     neighbors: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
     certificate: Certificate | None = None
+    root_bound: float | None = None
+    reason: str = ""
+    start: str | None = None
 
     @property
     def gap(self) -> float | None:
@@ -112,12 +122,15 @@ class Result:
             "strategy": self.strategy,
             "status": self.status,
             "message": self.message,
+            "reason": self.reason,
+            "start": self.start,
             "class": self.problem_class,
             "rows": self.size.rows,
             "columns": self.size.columns,
             "binaries": self.size.binaries,
             "nonzeros": self.size.nonzeros,
             "lp_bound": self.lp_bound,
+            "root_bound": self.root_bound,
             "objective": self.objective,
             "bound": self.bound,
             "gap": self.gap,
@@ -169,8 +182,7 @@ def verify(result: Result, data: Dataset) -> Result:
     if result.metric is None:
         return result
     parts = result.resolved.ordered
-    for part in parts:
-        data = part.prepare(data)
+    data = prepare(parts, data)
     outliers = np.isin(data.ids, result.outliers)
     certificate = certify(parts, data, result.metric, outliers, result.objective, result.bound)
     return replace(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from mlmio.blocks import Block
 from mlmio.composition import Composition, compose
 from mlmio.data import Dataset
 from mlmio.errors import DataError
+from mlmio.metric import Metric
 from mlmio.registry import strategies
 from mlmio.result import Result, verify
 from mlmio.solvers.base import Options, Solver, get_solver
+from mlmio.solvers.starts import start_from
 from mlmio.strategies.base import Outcome, Strategy
 
 
@@ -24,6 +29,11 @@ def solve(
     threads: int = 1,
     seed: int = 0,
     rel_gap: float = 1e-6,
+    abs_gap: float = 1e-9,
+    node_limit: int | None = None,
+    log: str | Path | bool = False,
+    options: Mapping[str, Any] | None = None,
+    start: Metric | Result | None = None,
 ) -> Result:
     """Solve a composition on data, and verify what comes back.
 
@@ -37,8 +47,12 @@ def solve(
         Registered names, see ``mlmio solvers``.
     time_limit : float, optional
         Wall-clock seconds for the solver.
-    threads, seed, rel_gap
+    threads, seed, rel_gap, abs_gap, node_limit, log
         See :class:`~mlmio.solvers.base.Options`.
+    options : mapping, optional
+        Further options under the solver's own names.
+    start : Metric or Result, optional
+        Point to start from. One that violates the model is refused, and the result says so.
 
     Returns
     -------
@@ -52,7 +66,8 @@ def solve(
     DataError
         If the data do not allow it.
     SolverError
-        If the solver or strategy is unknown, absent, or cannot take this class of problem.
+        If the solver or strategy is unknown, absent, or cannot take this class of problem or an
+        option.
 
     Examples
     --------
@@ -65,11 +80,21 @@ def solve(
     composition = compose(composition)
     if not isinstance(data, Dataset):
         raise DataError(f"data is a {type(data).__name__}: give a Dataset, as Dataset(X, y)")
-    options = Options(time_limit, threads, seed, rel_gap)
+    asked = Options(
+        time_limit=time_limit,
+        threads=threads,
+        seed=seed,
+        rel_gap=rel_gap,
+        abs_gap=abs_gap,
+        node_limit=node_limit,
+        log=log,
+        options=dict(options or {}),
+        start=None if start is None else start_from(start),
+    )
     chosen: Strategy = strategies.get(strategy)()
-    adapter = get_solver(solver, composition.problem_class)
-    outcome = chosen.run(composition, data, adapter, options)
-    return _result(composition, outcome, adapter, strategy, options)
+    adapter = get_solver(solver, composition.problem_class, asked)
+    outcome = chosen.run(composition, data, adapter, asked)
+    return _result(composition, outcome, adapter, strategy, asked)
 
 
 def _result(
@@ -85,9 +110,12 @@ def _result(
         strategy=strategy,
         status=answer.status,
         message=answer.message,
+        reason=answer.reason,
+        start=answer.start,
         objective=answer.objective,
         bound=answer.bound,
         lp_bound=outcome.lp_bound,
+        root_bound=answer.root_bound,
         nodes=answer.nodes,
         build_s=outcome.build_s,
         lp_s=outcome.lp_s,

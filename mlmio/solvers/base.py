@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+import numbers
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlmio.errors import SolverError
 from mlmio.registry import solvers
 
+if TYPE_CHECKING:
+    from mlmio.solvers.starts import Start
+
 #: What an adapter may say of a model; ``unverified`` is added by verification.
 STATUSES = ("optimal", "feasible", "no_incumbent", "infeasible", "unbounded", "error")
+
+#: What a solver may be able to do besides solving, and what it means.
+FEATURES = {
+    "threads": "takes a number of threads",
+    "seed": "takes a seed",
+    "abs_gap": "takes an absolute gap",
+    "node_limit": "takes a limit of nodes",
+    "warm_start": "takes a point to start from",
+    "interrupt": "returns its incumbent on Ctrl-C",
+    "node_count": "counts its nodes",
+    "root_bound": "tells the bound at the root after its cuts",
+    "lazy_rows": "can take rows during branch and bound, in its own interface",
+}
+
+# Options that a solver must have a feature for, if they are not at their default.
+NEED_FEATURE = ("threads", "seed", "abs_gap", "node_limit")
+
+# A solver that is given no time at all may not even say so.
+LEAST_TIME = 0.01
 
 
 @dataclass(frozen=True)
@@ -24,9 +50,20 @@ class Options:
     threads : int
         Threads of the solver. One by default: comparisons are of formulations.
     seed : int
-        Seed of the solver's random choices.
+        Seed of the solver's random choices; 0 is what the solver does unasked.
     rel_gap : float
-        Relative gap at which a solution counts as optimal.
+        Relative gap, to the objective, at which a solution counts as optimal.
+    abs_gap : float
+        Absolute gap at which it does.
+    node_limit : int or None
+        Nodes of branch and bound; none by default.
+    log : str, Path or bool
+        File that the solver's log is written to, or True to see it live.
+    options : mapping
+        Further options under the solver's own names.
+    start : Start or None
+        Point to start from. A strategy sets the model's variables to it, as ``start.complete``
+        does; where this is not None, an adapter hands on the values that they have.
 
     Raises
     ------
@@ -38,20 +75,62 @@ class Options:
     threads: int = 1
     seed: int = 0
     rel_gap: float = 1e-6
+    abs_gap: float = 1e-9
+    node_limit: int | None = None
+    log: str | Path | bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    start: Start | None = None
 
     def __post_init__(self) -> None:
-        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
-            raise SolverError(f"time_limit is {self.time_limit!r}: give seconds above 0, or None")
-        if self.threads < 1:
-            raise SolverError(f"threads is {self.threads!r}: give a whole number of at least 1")
-        if not 0 <= self.seed < 2**31:
-            raise SolverError(f"seed is {self.seed!r}: give a whole number from 0 to 2147483647")
-        if not 0 <= self.rel_gap < 1:
-            raise SolverError(f"rel_gap is {self.rel_gap!r}: give a number from 0 to below 1")
+        if self.time_limit is not None:
+            self._hold("time_limit", self.time_limit > 0, "seconds above 0, or None")
+        self._hold("threads", _whole(self.threads, 1), "a whole number of at least 1")
+        self._hold("seed", _whole(self.seed, 0, 2**31 - 1), "a whole number from 0 to 2147483647")
+        self._hold("rel_gap", 0 <= self.rel_gap < 1, "a number from 0 to below 1")
+        self._hold("abs_gap", 0 <= self.abs_gap < math.inf, "a finite number of at least 0")
+        nodes = self.node_limit is None or _whole(self.node_limit, 1)
+        self._hold("node_limit", nodes, "a whole number of at least 1, or None")
+        self._hold("log", self._writable(), "a file in a folder that exists, True or False")
+
+    def _hold(self, name: str, good: bool, wanted: str) -> None:
+        value = getattr(self, name)
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if not (good and finite):
+            raise SolverError(f"{name} is {value!r}: give {wanted}")
+
+    def _writable(self) -> bool:
+        if isinstance(self.log, bool):
+            return True
+        path = Path(self.log)
+        return path.parent.is_dir() and not path.is_dir()
+
+    @property
+    def log_file(self) -> str | None:
+        """File that the log is written to, or None."""
+        return None if isinstance(self.log, bool) else os.fspath(self.log)
+
+    def after(self, seconds: float) -> Options:
+        """The same with the time limit that is left after some seconds."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(self.time_limit - seconds, LEAST_TIME))
 
     def to_dict(self) -> dict[str, Any]:
-        """Options by name."""
-        return asdict(self)
+        """Options by name, as plain values."""
+        record = {field.name: getattr(self, field.name) for field in fields(self)}
+        log = self.log if isinstance(self.log, bool) else os.fspath(self.log)
+        return {
+            **record,
+            "log": log,
+            "options": dict(self.options),
+            "start": self.start is not None,
+        }
+
+
+def _whole(value: Any, least: int, most: float = math.inf) -> bool:
+    """Whether `value` is a whole number from `least` to `most`."""
+    good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return good and least <= value <= most
 
 
 @dataclass(frozen=True)
@@ -74,6 +153,15 @@ class Answer:
         Nonzeros of the constraint matrix, where the solver has one.
     message : str
         Why, where the status alone does not say it.
+    root_bound : float or None
+        Dual bound at the root after cuts, where the solver tells.
+    reason : str
+        What ended the solve early, in one word for programs to read: ``"time_limit"``,
+        ``"node_limit"``, ``"limit"`` (another), ``"interrupted"``, ``"licence"``,
+        ``"executable"``, ``"solver"`` (it failed), ``"unproven"`` (what it claims is not passed
+        on), or nothing.
+    start : str or None
+        ``"accepted"``, ``"rejected"`` or ``"not supported"``; None where no start was given.
     """
 
     status: str
@@ -82,6 +170,9 @@ class Answer:
     nodes: int | None = None
     nonzeros: int | None = None
     message: str = ""
+    root_bound: float | None = None
+    reason: str = ""
+    start: str | None = None
 
 
 class Solver:
@@ -92,9 +183,9 @@ class Solver:
     name : str
         Name by which the solver is asked for.
     classes : frozenset of str
-        Classes of problem that it solves: ``"LP"``, ``"MILP"``, ``"SOCP"``, ``"MINLP"``.
+        Classes of problem that it solves, of :data:`mlmio.blocks.PROBLEM_CLASSES`.
     features : frozenset of str
-        What else it can do: ``"threads"``, ``"seed"``, ``"nodes"``.
+        What else it can do, of :data:`FEATURES`.
     install : str
         How to install it.
     """
@@ -108,6 +199,10 @@ class Solver:
         """Version of the solver, or None where it is not installed."""
         raise NotImplementedError(f"{type(self).__name__} states no version")
 
+    def location(self) -> str | None:
+        """File that is used, or None where it is not installed or not a file."""
+        return None
+
     def solve(self, model: Any, options: Options) -> Answer:
         """Solve a Pyomo model, and load the incumbent into it where there is one."""
         raise NotImplementedError(f"{type(self).__name__} solves nothing")
@@ -118,23 +213,51 @@ def register_solver(cls: type[Any]) -> type[Any]:
     return solvers.register(cls)
 
 
-def get_solver(name: str, problem_class: str) -> Solver:
-    """Return an installed solver that takes a class of problem.
+def get_solver(name: str, problem_class: str, options: Options | None = None) -> Solver:
+    """Return an installed solver that takes a class of problem and what is asked of it.
+
+    Parameters
+    ----------
+    name : str
+        Registered name.
+    problem_class : str
+        Class of the problem to solve.
+    options : Options, optional
+        What will be asked of it.
 
     Raises
     ------
     SolverError
-        If it is unknown, not installed, or does not solve that class; the message names those
-        that do.
+        If it is unknown, not installed, does not solve that class, or cannot honour an option;
+        the message names those that do.
     """
     solver: Solver = solvers.get(name)()
     if problem_class not in solver.classes:
-        able = [other for other in solvers.names() if problem_class in solvers.get(other).classes]
-        those = f"use {' or '.join(able)}" if able else "no registered solver does"
         raise SolverError(
             f"{name} does not solve {problem_class}, only {' and '.join(sorted(solver.classes))}: "
-            f"{those}, or replace the block that makes it {problem_class}"
+            f"{_others('classes', problem_class)}, or replace the block that makes it "
+            f"{problem_class}"
         )
+    if options is not None:
+        _refuse_options(solver, options)
     if solver.version() is None:
         raise SolverError(f"solver {name!r} is not installed: {solver.install}")
     return solver
+
+
+def _refuse_options(solver: Solver, options: Options) -> None:
+    """Raise where an option that is not at its default needs a feature that is missing."""
+    default = Options()
+    for name in NEED_FEATURE:
+        value = getattr(options, name)
+        if value != getattr(default, name) and name not in solver.features:
+            raise SolverError(
+                f"{solver.name} cannot honour {name}={value!r}: {_others('features', name)}, or "
+                f"leave {name} out"
+            )
+
+
+def _others(attribute: str, wanted: str) -> str:
+    """Say which registered solvers have something among their classes or features."""
+    able = [name for name in solvers.names() if wanted in getattr(solvers.get(name), attribute)]
+    return f"use {' or '.join(able)}" if able else "no registered solver does"

@@ -12,11 +12,9 @@ from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.strategies.base import ModelSize, Outcome, Strategy, register_strategy
 
 if TYPE_CHECKING:
+    from mlmio.assembly import Assembly
     from mlmio.composition import Composition
     from mlmio.data import Dataset
-
-# A solver that is given no time at all may not even say so.
-LEAST_TIME = 0.01
 
 
 @register_strategy
@@ -37,7 +35,7 @@ class Direct(Strategy):
         built = perf_counter()
         relaxed = _solve_relaxation(assembly.model, composition.problem_class, solver, options)
         bounded = perf_counter()
-        answer = solver.solve(assembly.model, _with_time_left(options, bounded - built))
+        answer = _solve(assembly, relaxed, solver, options.after(bounded - built))
         solved = perf_counter()
         context = assembly.context
         found = answer.objective is not None
@@ -64,15 +62,20 @@ def _solve_relaxation(model: Any, problem_class: str, solver: Solver, options: O
     relax = TransformationFactory("core.relax_integer_vars")
     token = relax.apply_to(model)
     try:
-        return solver.solve(model, options)
+        return solver.solve(model, replace(options, start=None, log=options.log is True))
     finally:
         relax.apply_to(model, reverse=token)
 
 
-def _with_time_left(options: Options, used: float) -> Options:
-    if options.time_limit is None:
-        return options
-    return replace(options, time_limit=max(options.time_limit - used, LEAST_TIME))
+def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options) -> Answer:
+    """Solve the model itself, from the point to start from where there is one."""
+    if relaxed.reason == "interrupted":
+        return Answer("no_incumbent", message=relaxed.message, reason=relaxed.reason)
+    if options.start is None:
+        return solver.solve(assembly.model, options)
+    options.start.complete(assembly)
+    answer = solver.solve(assembly.model, options)
+    return replace(answer, start=answer.start or "not supported")
 
 
 def _size(model: Any, nonzeros: int | None) -> ModelSize:

@@ -1,0 +1,86 @@
+"""Points to start from: a metric, or what an earlier solve found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlmio.errors import SolverError
+
+if TYPE_CHECKING:
+    from mlmio.assembly import Assembly
+    from mlmio.metric import Metric
+    from mlmio.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A point (θ, z) to start from.
+
+    Parameters
+    ----------
+    metric : Metric
+        θ.
+    outliers : tuple
+        Identifiers of the points that are given up.
+    """
+
+    metric: Metric
+    outliers: tuple[Any, ...] = ()
+
+    def complete(self, assembly: Assembly) -> None:
+        """Set every variable of a model to its best value for this point.
+
+        Raises
+        ------
+        SolverError
+            If the metric is of another number of features.
+        """
+        from pyomo.common.log import LoggingIntercept
+
+        data = assembly.data
+        if self.metric.D != data.D:
+            raise SolverError(
+                f"start is a metric of {self.metric.D} features and the data have {data.D}: give "
+                f"one learned from the same features"
+            )
+        metric = _in_scaling(self.metric, data.scaling)
+        # Pyomo warns of each value outside its bounds; the adapter says it in one sentence.
+        with LoggingIntercept(StringIO(), "pyomo.core"):
+            assembly.complete(metric, np.isin(data.ids, self.outliers))
+
+
+def start_from(point: Metric | Result) -> Start:
+    """Make a start of a metric or of an earlier result.
+
+    Raises
+    ------
+    SolverError
+        If it is neither, or a result without an incumbent.
+    """
+    from mlmio.metric import Metric
+    from mlmio.result import Result
+
+    if isinstance(point, Metric):
+        return Start(point)
+    if not isinstance(point, Result):
+        raise SolverError(f"start is a {type(point).__name__}: give a Metric or a Result")
+    if point.metric is None:
+        raise SolverError(f"start is a result without a metric ({point.status}): leave it out")
+    return Start(point.metric, tuple(point.outliers.tolist()))
+
+
+def _in_scaling(metric: Metric, scaling: Any) -> Metric:
+    """The same distances for points that are scaled otherwise."""
+    from mlmio.metric import Metric
+
+    ratio = np.abs(scaling.factor / metric.scaling.factor)
+    tensors = {
+        order: metric.tensor(order) * reduce(np.multiply.outer, [ratio] * order)
+        for order in metric.orders
+    }
+    return Metric(tensors, metric.D, scaling, metric.feature_names)
