@@ -323,9 +323,9 @@ def solvers() -> None:
     """List the solvers, or how to install them."""
     from mlmio.registry import solvers as known
 
-    heads = ("solver", "version", "solves", "features", "to install it")
+    heads = ("solver", "version", "solves", "features", "what is used, or how to install it")
     rows = _rows(known, heads, _solver_row)
-    _print_table(heads, rows, wrapped={"solves": 12, "features": 12, "to install it": 16})
+    _print_table(heads, rows, wrapped={"solves": 12, "features": 12, heads[-1]: 20})
 
 
 @_command
@@ -454,9 +454,11 @@ def _block_row(name: str, cls: Any) -> Row:
 
 
 def _solver_row(name: str, cls: Any) -> Row:
-    version = cls().version()
+    solver = cls()
+    version = solver.version()
     solves, features = ", ".join(sorted(cls.classes)), ", ".join(sorted(cls.features))
-    return name, version or "not installed", solves, features, "" if version else cls.install
+    where = solver.location() or "" if version else cls.install
+    return name, version or "not installed", solves, features, where
 
 
 def _print_table(heads: Row, rows: list[Row], wrapped: dict[str, int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -130,6 +131,12 @@ class Adapter(Solver):
         if again.ended == INFEASIBLE:
             return replace(found, ended=INFEASIBLE, x=None, bound=None)
         return replace(again, message=f"unbounded or infeasible; {again.message}".rstrip("; "))
+
+
+def package_folder(module: str) -> str | None:
+    """Folder of an installed package, or None; it is not imported."""
+    spec = importlib.util.find_spec(module)
+    return str(Path(spec.origin).parent) if spec and spec.origin else None
 
 
 def _refuse_nonsense(program: Program, found: Found) -> Found:

@@ -17,6 +17,7 @@ from mlmio.solvers.adapter import (
     Adapter,
     Array,
     Found,
+    package_folder,
     unknown_option,
 )
 from mlmio.solvers.base import Options, register_solver
@@ -79,9 +80,8 @@ class Gurobi(Adapter):
         return ".".join(str(part) for part in gurobipy.gurobi.version())
 
     def location(self) -> str | None:
-        """File of gurobipy."""
-        spec = importlib.util.find_spec("gurobipy")
-        return spec.origin if spec else None
+        """Folder of gurobipy."""
+        return package_folder("gurobipy")
 
     def run(self, program: Program, options: Options, start: Array | None) -> Found:
         """Solve a program, convex or not."""

@@ -17,6 +17,7 @@ from mlmio.solvers.adapter import (
     Adapter,
     Array,
     Found,
+    package_folder,
     unknown_option,
 )
 from mlmio.solvers.base import Options, register_solver
@@ -75,8 +76,7 @@ class Highs(Adapter):
 
     def location(self) -> str | None:
         """Folder of highspy."""
-        spec = importlib.util.find_spec("highspy")
-        return spec.origin if spec else None
+        return package_folder("highspy")
 
     def run(self, program: Program, options: Options, start: Array | None) -> Found:
         """Solve a linear or mixed-integer linear program."""

@@ -18,6 +18,7 @@ from mlmio.solvers.adapter import (
     Adapter,
     Array,
     Found,
+    package_folder,
     unknown_option,
 )
 from mlmio.solvers.base import Options, register_solver
@@ -70,9 +71,8 @@ class Scip(Adapter):
         return _scip_version()
 
     def location(self) -> str | None:
-        """File of PySCIPOpt."""
-        spec = importlib.util.find_spec("pyscipopt")
-        return spec.origin if spec else None
+        """Folder of PySCIPOpt."""
+        return package_folder("pyscipopt")
 
     def run(self, program: Program, options: Options, start: Array | None) -> Found:
         """Solve a program, convex or not."""
