@@ -106,7 +106,7 @@ class LMNN(Block):
         if context.orders != [2]:
             raise CompositionError(
                 f"'{self}' has no optimum with terms besides quadratic, which no cone holds: "
-                f"drop the others"
+                f"drop linear, cubic and tensor"
             )
         targets = self._targets(context.data)
         triplets = [(i, j, k) for i, j in targets for k in context.data.non_class(i).tolist()]
