@@ -21,7 +21,6 @@ from mlmio.registry import solvers
 
 BASE = "linear + quadratic + bounded(dmin=0.01) + nearest"
 ENCODINGS = ["bigm", "mccormick", "bilinear"]
-OPTIMA = {15: 0.394586, 24: 0.435666, 36: 0.102041, 48: 0.088269}
 
 
 def main() -> None:
@@ -39,7 +38,7 @@ def main() -> None:
             progress=_tell,
         )
         print(comparison, "\n")
-        frames.append(comparison.to_frame().assign(N=data.N, optimum=OPTIMA.get(data.N)))
+        frames.append(comparison.to_frame().assign(N=data.N))
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     pd.concat(frames).to_csv(arguments.out.with_suffix(".csv"), index=False)
     record = {"machine": describe(), "time_limit": arguments.time_limit, "base": BASE}

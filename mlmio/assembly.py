@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from mlmio.blocks import Block
 from mlmio.context import Context
+from mlmio.errors import DataError
 from mlmio.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -107,8 +108,13 @@ def evaluate(
     parts: Sequence[Block], data: Dataset, metric: Metric, outliers: ArrayLike | None
 ) -> Evaluation:
     """Let every block check a point; `data` are the points that the model is about."""
-    mask = np.zeros(data.N, dtype=bool) if outliers is None else np.asarray(outliers, dtype=bool)
-    evaluation = Evaluation(data, metric, mask)
+    mask = np.zeros(data.N, dtype=bool) if outliers is None else np.asarray(outliers)
+    if mask.shape != (data.N,) or not np.isin(mask, (0, 1)).all():
+        raise DataError(
+            f"outliers are of shape {mask.shape}: give True or False for each of the {data.N} "
+            f"points, as np.isin(data.ids, result.outliers)"
+        )
+    evaluation = Evaluation(data, metric, mask.astype(bool))
     for part in parts:
         part.check(evaluation)
     return evaluation

@@ -92,6 +92,11 @@ class Block:
         return frozenset()
 
     @property
+    def refuses(self) -> frozenset[str]:
+        """What no other block may provide beside this one."""
+        return frozenset()
+
+    @property
     def label(self) -> str:
         """Name of its Pyomo block, unique in a composition."""
         return self.name

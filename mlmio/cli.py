@@ -267,7 +267,8 @@ def compare(
     out.print()
     out.print(comparison)
     good = saved and not comparison.interrupted and not comparison.breaches
-    raise typer.Exit(DONE if good and comparison.best is not None else FAILED)
+    found = any(run.verified for run in comparison.rows)
+    raise typer.Exit(DONE if good and found else FAILED)
 
 
 def _save(comparison: Comparison, csv: str | None, json: str | None) -> bool:

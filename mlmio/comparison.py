@@ -23,7 +23,15 @@ from mlmio.result import Result
 from mlmio.solvers.base import Options
 from mlmio.solving import solve
 from mlmio.tables import plain
-from mlmio.verdicts import Verdict, common_blocks, equivalent, findings, judge, root_gap_closed
+from mlmio.verdicts import (
+    Verdict,
+    common_blocks,
+    equivalent,
+    findings,
+    judge,
+    related,
+    root_gap_closed,
+)
 from mlmio.writing import write_text
 
 if TYPE_CHECKING:
@@ -233,9 +241,13 @@ class Comparison:
 
     @property
     def best(self) -> Run | None:
-        """The run with the largest verified objective, the fastest of equals; None if none is."""
+        """The run with the largest verified objective, the fastest of equals.
+
+        None where nothing is verified, or where the lattice does not relate the formulations:
+        the objectives of different neighbours or losses are not of one kind.
+        """
         verified = [f for f in findings(self.rows, self.rel_gap) if math.isfinite(f.lower)]
-        if not verified:
+        if not verified or not related(verified):
             return None
         best = max(verified, key=lambda f: (round(f.lower, 9), -f.seconds))
         return next(run for run in self.rows if run.result is best.result)

@@ -119,7 +119,9 @@ class Composition:
     @property
     def problem_class(self) -> str:
         """Class of the problem: the widest of its blocks' classes."""
-        return max((part.problem_class for part in self.ordered), key=PROBLEM_CLASSES.index)
+        classes = {part.problem_class for part in self.ordered}
+        widest = max(classes, key=PROBLEM_CLASSES.index)
+        return "MISOCP" if widest == "SOCP" and "MILP" in classes else widest
 
     def build(self, data: Dataset) -> Any:
         """Build the model.

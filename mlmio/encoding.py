@@ -30,8 +30,8 @@ class Encoding(Block):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A distance."""
-        return frozenset({"distance"})
+        """A bounded distance."""
+        return frozenset({"distance", "bounds"})
 
     def build(self, context: Context, b: Any) -> None:
         """Publish :meth:`encode`."""

@@ -86,8 +86,6 @@ class Evaluation:
         for it, and returns what is left as violation.
     slack : (N,) array
         Published by ``loss``: what each point lacks of the margin and is paid for.
-    surplus : float
-        Published by ``loss``: weight of what points have beyond the worst one.
     chosen : (N, k) array of int
         Published by ``neighbors``: the points that serve each point, −1 where none does.
     reach : (N,) array
@@ -118,7 +116,6 @@ class Evaluation:
         )
         self.settle: Callable[[Array], Array] = lambda shortfall: shortfall
         self.slack: Array = np.zeros(data.N)
-        self.surplus = 0.0
         self.chosen: NDArray[np.intp] = np.empty((data.N, 0), dtype=np.intp)
         self.reach: Array = np.zeros(data.N)
         self.separation: Array = np.full(data.N, np.inf)
@@ -127,7 +124,8 @@ class Evaluation:
 
     def violate(self, block: str, what: str, amount: float) -> None:
         """Report that a statement of `block` is violated by `amount` > 0; less is ignored."""
-        if amount > 0:
+        # Written so that a NaN is reported.
+        if not amount <= 0:
             self.violations.append(Violation(block, what, float(amount)))
 
     def remark(self, text: str) -> None:
@@ -145,16 +143,26 @@ class Evaluation:
     def pair_distances(self, pairs: NDArray[np.intp]) -> Array:
         """Distances of the (M, 2) pairs of points."""
         found = np.empty(len(pairs))
-        for rows, distances in self.blocks():
+        for rows, distances in self.blocks(np.unique(pairs[:, 0])):
             here = (pairs[:, 0] >= rows[0]) & (pairs[:, 0] <= rows[-1])
-            found[here] = distances[pairs[here, 0] - rows[0], pairs[here, 1]]
+            row = np.searchsorted(rows, pairs[here, 0])
+            found[here] = distances[row, pairs[here, 1]]
         return found
 
-    def blocks(self) -> Iterator[tuple[NDArray[np.intp], Array]]:
-        """All distances, some rows at a time: yields (rows, (n, N) array)."""
+    def blocks(
+        self, of: NDArray[np.intp] | None = None
+    ) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Distances of the points `of`, sorted, by default all, to all points.
+
+        Yields
+        ------
+        ((n,) array, (n, N) array)
+            Some of the points, and their distances.
+        """
+        points = np.arange(self.data.N) if of is None else of
         step = max(1, BLOCK_BYTES // (8 * self.data.N * max(1, self.data.D)))
-        for start in range(0, self.data.N, step):
-            rows = np.arange(start, min(start + step, self.data.N))
+        for start in range(0, len(points), step):
+            rows = points[start : start + step]
             yield rows, self.distances(rows)
 
     def name(self, i: int) -> str:

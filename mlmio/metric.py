@@ -15,10 +15,12 @@ from mlmio.data import Scaling
 from mlmio.errors import DataError
 from mlmio.series import (
     entries_of_tensor,
+    features,
     multisets,
     parameter_count,
     tensor_from_entries,
 )
+from mlmio.writing import write_text
 
 Array = NDArray[np.float64]
 
@@ -68,7 +70,7 @@ class Metric:
         self.D = D
         self.scaling = scaling or Scaling("none", np.zeros(D), np.ones(D))
         self.feature_names = tuple(feature_names or (f"x{p}" for p in range(D)))
-        self._tensors = {order: _tensor(tensors[order], order, D) for order in sorted(tensors)}
+        self._entries = {order: _entries(tensors[order], order, D) for order in sorted(tensors)}
 
     @classmethod
     def from_entries(
@@ -79,13 +81,14 @@ class Metric:
         feature_names: Sequence[str] | None = None,
     ) -> Metric:
         """Make a metric from one entry a multiset {p ≤ q ≤ …} for each order."""
-        tensors = {n: tensor_from_entries(values, D, n) for n, values in entries.items()}
-        return cls(tensors, D, scaling, feature_names)
+        metric = cls({}, D, scaling, feature_names)
+        metric._entries = {n: _finite(entries[n], n) for n in sorted(entries)}
+        return metric
 
     @property
     def orders(self) -> tuple[int, ...]:
         """Orders of the terms that it has."""
-        return tuple(self._tensors)
+        return tuple(self._entries)
 
     @property
     def a(self) -> Array:
@@ -104,7 +107,15 @@ class Metric:
 
     def tensor(self, order: int) -> Array:
         """Fully symmetric tensor of one order, zero where there is no such term."""
-        return self._tensors[order] if order in self._tensors else np.zeros((self.D,) * order)
+        tensor = tensor_from_entries(self.entries(order), self.D, order)
+        tensor.setflags(write=False)
+        return tensor
+
+    def entries(self, order: int) -> Array:
+        """One entry a multiset {p ≤ q ≤ …} of the tensor of one order."""
+        if order in self._entries:
+            return self._entries[order]
+        return np.zeros(parameter_count(self.D, order))
 
     def distance(self, X: ArrayLike, Y: ArrayLike | None = None) -> Array:
         """Distances between points in original units.
@@ -132,8 +143,8 @@ class Metric:
     def scaled_distance(self, X: Array, Y: Array) -> Array:
         """Distances between points that are already in the metric's scaled coordinates."""
         result = np.empty((len(X), len(Y)))
-        width = self.D ** max(1, *self.orders, 2) // self.D
-        step = max(1, BLOCK_BYTES // (8 * max(1, len(Y)) * max(1, width)))
+        width = max(self.D, *(parameter_count(self.D, n) for n in self.orders if n > 2), 1)
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(Y)) * width))
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
             result[rows] = self._block(X[rows, None, :] - Y[None, :, :])
@@ -142,14 +153,14 @@ class Metric:
     def _block(self, delta: Array) -> Array:
         """Distances for an (n, m, D) array of differences."""
         total = np.zeros(delta.shape[:2])
-        if 2 in self._tensors:
+        if 2 in self._entries:
             total += np.einsum("nmp,nmp->nm", delta @ self.B, delta)
-        np.abs(delta, out=delta)
-        if 1 in self._tensors:
-            total += delta @ self.a
+        if 1 in self._entries:
+            total += np.abs(delta) @ self.a
         for order in self.orders:
             if order > 2:
-                total += _contract(self._tensors[order], delta)
+                phi = features(delta.reshape(-1, self.D), order)
+                total += (phi @ self.entries(order)).reshape(total.shape)
         return total
 
     @cached_property
@@ -176,7 +187,7 @@ class Metric:
         DataError
             If there are other terms than the quadratic one, or B is not positive semidefinite.
         """
-        if any(np.any(self._tensors[order]) for order in self.orders if order != 2):
+        if any(np.any(self.entries(order)) for order in self.orders if order != 2):
             raise DataError(
                 "no linear map gives this metric, since it has terms besides the quadratic one: "
                 "use distance(X, Y)"
@@ -202,6 +213,11 @@ class Metric:
         -------
         str
             The JSON text.
+
+        Raises
+        ------
+        MlmioError
+            If the file cannot be written.
         """
         text = json.dumps(
             {
@@ -209,14 +225,12 @@ class Metric:
                 "version": FORMAT_VERSION,
                 "features": list(self.feature_names),
                 "scaling": self.scaling.to_dict(),
-                "tensors": {
-                    str(n): entries_of_tensor(self.tensor(n)).tolist() for n in self.orders
-                },
+                "tensors": {str(n): self.entries(n).tolist() for n in self.orders},
             },
             indent=1,
         )
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_text(path, text + "\n")
         return text
 
     @classmethod
@@ -273,29 +287,26 @@ class Metric:
         return f"Metric(D={self.D}, {terms}, scaling={self.scaling.kind})"
 
 
-def _tensor(values: ArrayLike, order: int, D: int) -> Array:
-    """Check a tensor and make it read-only."""
+def _entries(values: ArrayLike, order: int, D: int) -> Array:
+    """Check a tensor, and return one entry a multiset."""
     tensor = np.array(values, dtype=float)
     if tensor.shape != (D,) * order:
         raise DataError(
             f"the tensor of order {order} has shape {tensor.shape}: give shape {(D,) * order}"
         )
-    if not np.isfinite(tensor).all():
-        raise DataError(f"the tensor of order {order} has entries that are not finite")
-    symmetric = tensor_from_entries(entries_of_tensor(tensor), D, order)
-    if not np.allclose(tensor, symmetric, rtol=1e-9, atol=0.0):
+    entries = _finite(entries_of_tensor(tensor), order)
+    if not np.allclose(tensor, tensor_from_entries(entries, D, order), rtol=1e-9, atol=0.0):
         raise DataError(f"the tensor of order {order} is not symmetric: give T + Tᵀ over 2")
-    symmetric.setflags(write=False)
-    return symmetric
+    return entries
 
 
-def _contract(tensor: Array, u: Array) -> Array:
-    """Σ T_{p…r} u_p … u_r for an (n, m, D) array u, one index at a time."""
-    result = u @ tensor.reshape(len(tensor), -1)
-    for _ in range(tensor.ndim - 1):
-        result = result.reshape(*u.shape[:2], u.shape[2], -1)
-        result = np.einsum("nmp,nmpq->nmq", u, result)
-    return result[..., 0]
+def _finite(entries: Array, order: int) -> Array:
+    """Return read-only entries, if they are finite."""
+    if not np.isfinite(entries).all():
+        raise DataError(f"the tensor of order {order} has entries that are not finite")
+    kept = np.array(entries, dtype=float)
+    kept.setflags(write=False)
+    return kept
 
 
 def _read(source: str | Path) -> str:

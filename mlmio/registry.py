@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -37,9 +36,6 @@ class Registry(Generic[T]):
         self._found: dict[str, list[EntryPoint]] = {}
         for point in entry_points(group=group):
             self._found.setdefault(point.name, []).append(point)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names())
 
     def __contains__(self, name: object) -> bool:
         return name in self._loaded or name in self._found

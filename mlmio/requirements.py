@@ -61,8 +61,8 @@ def build_order(parts: Sequence[Block]) -> tuple[Block, ...]:
     Raises
     ------
     CompositionError
-        If a block needs what none provides, blocks need one another in a circle, or an encoding
-        is given that none asks for.
+        If a block needs what none provides or refuses what one does, blocks need one another in a
+        circle, or an encoding is given that none asks for.
     """
     providers = {token: part for part in parts for token in part.provides}
     graph = nx.DiGraph()
@@ -71,6 +71,10 @@ def build_order(parts: Sequence[Block]) -> tuple[Block, ...]:
         for token in sorted(part.needs | part.requires):
             if token not in providers:
                 raise CompositionError(_missing(part, token))
+        for token in sorted(part.refuses & providers.keys()):
+            raise CompositionError(
+                f"'{part}' cannot stand beside '{providers[token]}': drop one of them"
+            )
         graph.add_edges_from((providers[token], part) for token in part.needs)
     if not nx.is_directed_acyclic_graph(graph):
         circle = " and ".join(f"'{part}'" for part, _ in nx.find_cycle(graph))

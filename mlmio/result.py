@@ -197,9 +197,9 @@ def verify(result: Result, data: Dataset) -> Result:
 def named_neighbors(data: Dataset, certificate: Certificate) -> dict[Any, tuple[Any, ...]]:
     """Points that serve each point, by identifier; points that none serves are left out."""
     return {
-        data.ids[i]: tuple(data.ids[j] for j in served)
+        data.ids[i]: tuple(data.ids[j] for j in served if j >= 0)
         for i, served in enumerate(certificate.neighbors)
-        if served.size and served[-1] >= 0
+        if (served >= 0).any()
     }
 
 

@@ -20,6 +20,9 @@ Pairs = NDArray[np.intp]
 TOLERANCE = 1e-9
 ROWS_A_ROUND = 200
 
+# Seconds for one round; only switches of a cardinality make it long.
+TIME_LIMIT = 60.0
+
 
 @dataclass(frozen=True)
 class Separation:
@@ -28,7 +31,7 @@ class Separation:
     Parameters
     ----------
     value : float
-        δ* = max over the region with d_min = 0 of min d_ik.
+        δ* = max over the region with d_min = 0 of min d_ik, or what was enough if it is more.
     pair : (int, int)
         Points of different classes that hold it down.
     """
@@ -38,7 +41,7 @@ class Separation:
 
 
 def largest_separation(
-    context: Context, pairs: Pairs, crossing: NDArray[np.bool_], integral: bool
+    context: Context, pairs: Pairs, crossing: NDArray[np.bool_], enough: float, integral: bool
 ) -> Separation:
     """Solve max t s.t. t ≤ d_ik for crossing pairs, 0 ≤ d ≤ d_max, and the rows built so far.
 
@@ -50,6 +53,8 @@ def largest_separation(
         Pairs that the region holds.
     crossing : (M,) array of bool
         Which of them are of different classes.
+    enough : float
+        Value at which the search may stop.
     integral : bool
         Whether integer variables so far (switches of a cardinality) must be integer. Relaxed,
         the value is an upper bound.
@@ -59,7 +64,7 @@ def largest_separation(
     DataError
         If the LP cannot be solved, as with features of very different magnitude.
     """
-    program = _Program(context, pairs, crossing, integral)
+    program = _Program(context, pairs, crossing, enough, integral)
     while True:
         theta, t = program.solve()
         if not program.add_violated(theta, t):
@@ -70,12 +75,19 @@ class _Program:
     """The LP in (θ, …, t), with the rows of the pairs added where violated."""
 
     def __init__(
-        self, context: Context, pairs: Pairs, crossing: NDArray[np.bool_], integral: bool
+        self,
+        context: Context,
+        pairs: Pairs,
+        crossing: NDArray[np.bool_],
+        enough: float,
+        integral: bool,
     ) -> None:
         import highspy
 
         self.context, self.pairs, self.crossing = context, pairs, crossing
         self.distances = np.empty(len(pairs))
+        # A row is added once: the solver, which drops tiny coefficients, may leave it violated.
+        self.added = {sign: np.zeros(len(pairs), dtype=bool) for sign in (1.0, -1.0)}
         self.infinity = highspy.kHighsInf
         self.active = np.array([not theta.fixed for theta in context.theta])
         self.P = int(self.active.sum())
@@ -85,6 +97,7 @@ class _Program:
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
             self.highs.setOptionValue(name, TOLERANCE)
         self.highs.setOptionValue("mip_rel_gap", 0.0)
+        self.highs.setOptionValue("time_limit", TIME_LIMIT)
         self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         for n, column in enumerate(columns):
             self.highs.addVar(
@@ -93,7 +106,7 @@ class _Program:
             )
             if integral and column.is_integer():
                 self.highs.changeColIntegrality(n, highspy.HighsVarType.kInteger)
-        self.highs.addVar(-self.infinity, context.dmax)
+        self.highs.addVar(-self.infinity, enough)
         self.highs.changeColCost(self.t, 1.0)
         for row in range(len(right)):
             part = slice(A.indptr[row], A.indptr[row + 1])
@@ -121,8 +134,8 @@ class _Program:
         for part, phi in self.context.features(self.pairs):
             self.distances[part] = phi @ theta
         d = self.distances
-        too_far = _largest(d - self.context.dmax)
-        too_near = _largest(np.where(self.crossing, t, 0.0) - d)
+        too_far = self._largest(d - self.context.dmax, 1.0)
+        too_near = self._largest(np.where(self.crossing, t, 0.0) - d, -1.0)
         columns = np.arange(self.P, dtype=np.int32)
         for rows, sign in ((too_far, 1.0), (too_near, -1.0)):
             limit = self.context.dmax if sign > 0 else 0.0
@@ -134,6 +147,15 @@ class _Program:
                     values = np.append(coefficients, 1.0) if with_t else coefficients
                     self._add(indices, values, -self.infinity, limit)
         return len(too_far) + len(too_near)
+
+    def _largest(self, violation: Array, sign: float) -> Pairs:
+        """Positions of the largest violations beyond the tolerance, of rows not yet there."""
+        positions = np.flatnonzero((violation > 10 * TOLERANCE) & ~self.added[sign])
+        if len(positions) > ROWS_A_ROUND:
+            order = np.argpartition(-violation[positions], ROWS_A_ROUND)[:ROWS_A_ROUND]
+            positions = positions[order]
+        self.added[sign][positions] = True
+        return positions
 
     def _add(self, indices: Any, values: Array, lower: float, upper: float) -> None:
         self.highs.addRow(lower, upper, len(indices), indices, values)
@@ -162,12 +184,3 @@ def _rows_so_far(context: Context) -> tuple[list[Any], Any, Array]:
     where = np.array([position[id(column)] for column in form.columns], dtype=np.int32)
     shape = (A.shape[0], len(columns))
     return columns, csr_array((A.data, (A.row, where[A.col])), shape=shape), form.rhs
-
-
-def _largest(violation: Array) -> Pairs:
-    """Positions of the largest violations beyond the tolerance."""
-    positions = np.flatnonzero(violation > 10 * TOLERANCE)
-    if len(positions) > ROWS_A_ROUND:
-        order = np.argpartition(-violation[positions], ROWS_A_ROUND)[:ROWS_A_ROUND]
-        positions = positions[order]
-    return positions

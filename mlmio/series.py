@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 # Memory that one coefficient of a pair takes in the model and in the solver, measured.
 BYTES_A_COEFFICIENT = 250
 
+# Highest order of a term: powers of differences below one vanish long before.
+MAX_ORDER = 20
+
 # Rows of features made at once: bounds the memory of a block of pairs to about 32 MB.
 BLOCK_BYTES = 32 * 2**20
 
@@ -41,9 +44,11 @@ def multisets(D: int, order: int) -> NDArray[np.intp]:
     return np.array(rows, dtype=np.intp).reshape(len(rows), order)
 
 
-def parameter_count(D: int, order: int) -> int:
-    """Number of parameters of a fully symmetric tensor: C(D+n−1, n)."""
-    return comb(D + order - 1, order)
+def parameter_count(D: Any, order: int) -> Any:
+    """Number of parameters of a fully symmetric tensor: C(D+n−1, n); D may be a symbol."""
+    if isinstance(D, int):
+        return comb(D + order - 1, order)
+    return prod(D + k for k in range(order)) / factorial(order)
 
 
 @lru_cache(maxsize=64)
@@ -104,11 +109,11 @@ def tensor_from_entries(entries: Array, D: int, order: int) -> Array:
     >>> tensor_from_entries(np.array([1.0, 2.0, 3.0]), 2, 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]
     """
-    tensor = np.zeros((D,) * order)
-    sets = multisets(D, order)
-    for positions in permutations(range(order)):
-        tensor[tuple(sets[:, p] for p in positions)] = entries
-    return tensor
+    # Every position of the tensor, sorted, is the position of its multiset.
+    weights = D ** np.arange(order)[::-1]
+    positions = np.sort(np.indices((D,) * order).reshape(order, -1), axis=0)
+    codes = multisets(D, order) @ weights
+    return entries[np.searchsorted(codes, weights @ positions)].reshape((D,) * order)
 
 
 def entries_of_tensor(tensor: Array) -> Array:
@@ -134,14 +139,8 @@ class SeriesTerm(Block):
         """The tensor of this order: ``a``, ``B``, ``C`` or ``tensor n``."""
         return frozenset({tensor_name(self.order)})
 
-    def prepare(self, data: Dataset) -> Dataset:
-        """Check that the coefficients of all pairs fit memory, before anything is built.
-
-        Raises
-        ------
-        DataError
-            Naming the number of parameters and of coefficients.
-        """
+    def _check_memory(self, data: Dataset) -> None:
+        """Check that the coefficients of all pairs fit memory, before anything is built."""
         parameters, pairs = parameter_count(data.D, self.order), data.N * (data.N - 1) // 2
         needed = parameters * pairs * BYTES_A_COEFFICIENT
         free = psutil.virtual_memory().available
@@ -152,29 +151,46 @@ class SeriesTerm(Block):
                 f"{needed / 2**30:,.0f} GiB where {free / 2**30:,.0f} are free: draw fewer points, "
                 f"use fewer features, or a term of lower order"
             )
-        return data
 
     def build(self, context: Context, b: Any) -> None:
-        """Add the parameters, free, those of a constant feature fixed at zero."""
+        """Add the parameters, free, those of a constant feature held at zero.
+
+        Raises
+        ------
+        DataError
+            If the coefficients would not fit memory, naming their number.
+        """
         import pyomo.environ as pyo
 
+        self._check_memory(context.data)
         sets = multisets(context.data.D, self.order)
         b.theta = pyo.Var(range(len(sets)), initialize=0.0)
-        constant = np.ptp(context.data.X, axis=0) == 0
-        for p in np.flatnonzero(constant[sets].any(axis=1)):
-            # No distance between the given points depends on it: leave nothing to chance.
-            b.theta[int(p)].fix(0.0)
+        for p in np.flatnonzero(self._idle(context.data)).tolist():
+            # Bounds, not a fixed value, which completion would overwrite.
+            b.theta[p].setlb(0.0)
+            b.theta[p].setub(0.0)
         context.publish_term(self.order, b.theta)
+
+    def _idle(self, data: Dataset) -> NDArray[np.bool_]:
+        """Parameters of a constant feature: no distance between the points depends on them."""
+        constant: NDArray[np.bool_] = np.ptp(data.X, axis=0) == 0
+        return np.asarray(constant[multisets(data.D, self.order)].any(axis=1))
+
+    def check(self, evaluation: Evaluation) -> None:
+        """Hold the parameters of a constant feature at zero: nothing is known of them."""
+        idle = np.abs(evaluation.metric.entries(self.order)[self._idle(evaluation.data)])
+        evaluation.violate(
+            self.name, "a parameter of a constant feature is not zero", idle.max(initial=0.0)
+        )
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the parameters to the metric's own entries."""
-        entries = entries_of_tensor(evaluation.metric.tensor(self.order))
-        for p, entry in enumerate(entries):
+        for p, entry in enumerate(evaluation.metric.entries(self.order)):
             b.theta[p].set_value(float(entry))
 
     def size(self, n: Any) -> Size:
         """C(D+n−1, n) variables, no rows."""
-        return Size(variables=prod(n.D + k for k in range(self.order)) / factorial(self.order))
+        return Size(variables=parameter_count(n.D, self.order))
 
 
 def tensor_name(order: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from mlmio.composition import Composition
-from mlmio.lattice import EQUIVALENT, RESTRICTION, Relation, relation, tightens
+from mlmio.lattice import EQUIVALENT, RESTRICTION, UNRELATED, Relation, relation, tightens
 from mlmio.verification import tolerance_of
 
 if TYPE_CHECKING:
@@ -121,6 +121,18 @@ def judge(found: Sequence[Finding]) -> tuple[Verdict, ...]:
         *(Verdict("order", text) for text in _limited(list(_orders(groups)), "orders")),
         *(Verdict("lp", text) for text in _limited(list(_lp_orders(found)), "orders of LP bounds")),
     )
+
+
+def related(found: Sequence[Finding]) -> bool:
+    """Whether the lattice leads from every formulation to every other."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(found)))
+    graph.add_edges_from(
+        (p, q)
+        for p, q in combinations(range(len(found)), 2)
+        if _relation(found[p], found[q]).kind != UNRELATED
+    )
+    return bool(nx.is_connected(graph))
 
 
 def equivalent(found: Sequence[Finding]) -> list[list[Finding]]:

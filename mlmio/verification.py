@@ -42,8 +42,6 @@ class Certificate:
         What a user should know of the solution.
     neighbors : (N, k) array of int
         Points that serve each point, −1 where none does.
-    tolerance : float
-        What is allowed.
     """
 
     objective: float
@@ -54,7 +52,6 @@ class Certificate:
     facts: Mapping[str, float]
     remarks: tuple[str, ...]
     neighbors: NDArray[np.intp]
-    tolerance: float = TOLERANCE
 
     @property
     def valid(self) -> bool:
@@ -101,7 +98,7 @@ def certify(
     return Certificate(
         objective=evaluation.objective,
         value=evaluation.value,
-        violations=tuple(v for v in evaluation.violations if v.amount > TOLERANCE),
+        violations=tuple(v for v in evaluation.violations if not v.amount <= TOLERANCE),
         contradictions=_contradictions(evaluation.objective, objective, bound),
         worst=worst,
         facts=dict(evaluation.facts),
@@ -114,9 +111,10 @@ def _contradictions(
     recomputed: float, objective: float | None, bound: float | None
 ) -> tuple[str, ...]:
     found = []
-    if objective is not None and abs(recomputed - objective) > tolerance_of(objective):
+    # Written so that a NaN contradicts everything.
+    if objective is not None and not abs(recomputed - objective) <= tolerance_of(objective):
         found.append(f"objective {objective:.9g} is claimed, the data give {recomputed:.9g}")
-    if bound is not None and recomputed > bound + tolerance_of(bound):
+    if bound is not None and not recomputed <= bound + tolerance_of(bound):
         found.append(f"bound {bound:.9g} is claimed, the data give the objective {recomputed:.9g}")
     return tuple(found)
 

@@ -26,7 +26,7 @@ class BigM(Encoding):
     Source: the lower half of Kumaran et al. 2018, eq:w_mccormick_3, which is all that a
     maximised margin needs.
 
-    Needs a distance. Adds N variables and C rows; MILP.
+    Needs a bounded distance. Adds N variables and C rows; MILP.
 
     Relations: equivalent to every encoding; its LP bound is never below that of ``mccormick``.
     """

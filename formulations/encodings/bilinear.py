@@ -25,7 +25,8 @@ class Bilinear(Encoding):
     -----
     Source: Kumaran et al. 2018, eq:separation_constraint_no_outliers.
 
-    Needs a distance. Adds N variables s and N rows (k = 1) or C rows (k > 1); nonconvex MINLP.
+    Needs a bounded distance. Adds N variables s and N rows (k = 1) or C rows (k > 1); nonconvex
+    MINLP.
 
     Relations: equivalent to every encoding.
     """

@@ -32,7 +32,7 @@ class McCormick(Encoding):
     -----
     Source: Kumaran et al. 2018, eq:w_mccormick_1 to eq:w_mccormick_3.
 
-    Needs a distance. Adds C + N variables and 3C + N rows (k = 1) or 4C rows (k > 1); MILP.
+    Needs a bounded distance. Adds C + N variables and 3C + N rows (k = 1) or 4C rows (k > 1); MILP.
 
     Relations: equivalent to every encoding; its LP bound is never above that of ``bigm``.
     """

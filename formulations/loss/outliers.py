@@ -62,9 +62,9 @@ class Outliers(Block):
     Source: Kumaran et al. 2018, model:minlp and set:feasible_region_YZ, with its three
     readings told apart.
 
-    Needs a distance and neighbours that can be relieved. Adds N binary variables, Q rows for the
-    floor of the classes where ``keep`` > 0, and, but for ``excuse``, one row for each choice of a
-    neighbour; MILP.
+    Needs a bounded distance and neighbours that can be relieved. Adds N binary variables, Q rows
+    for the floor of the classes where ``keep`` > 0, and, but for ``excuse``, one row for each
+    choice of a neighbour; MILP.
 
     Relations: a larger ``rho`` or ``keep`` restricts; ``printed`` restricts ``remove``.
     """
@@ -95,8 +95,8 @@ class Outliers(Block):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A distance."""
-        return frozenset({"distance"})
+        """A bounded distance."""
+        return frozenset({"distance", "bounds"})
 
     @property
     def requires(self) -> frozenset[str]:
@@ -159,7 +159,6 @@ class Outliers(Block):
         data, z = evaluation.data, evaluation.outliers
         own, others, serving = SEMANTICS[self.semantics]
         evaluation.margin = Margin(0.0, evaluation.dmax)
-        evaluation.surplus = 1.0
         evaluation.kept = ~z
         evaluation.serves = np.ones(data.N, dtype=bool) if serving else ~z
         evaluation.in_force = lambda rows: ~(own & z[rows, None] | others & z[None, :])

@@ -159,24 +159,34 @@ class KNearest(Block):
     def _resolve(self, context: Context) -> KNearest:
         """Give eps and W their values for these data, and publish them."""
         N, dmin = context.data.N, context.dmin
-        eps = {"auto": dmin / 2, "paper": self.alpha * _least_distance(context.data)}.get(
-            str(self.eps), self.eps
-        )
-        if not LEAST_EPS <= float(eps) <= dmin:
+        eps = self._eps(context)
+        if not LEAST_EPS <= eps <= dmin:
             raise CompositionError(
-                f"eps is {float(eps):.6g} for '{self}', and d_min {dmin:.6g}: give an eps from "
+                f"eps is {eps:.6g} for '{self}', and d_min {dmin:.6g}: give an eps from "
                 f"{LEAST_EPS:g} to d_min, below which the model always has a solution"
             )
         auto = 2 / (N * self.K) if self.as_printed else 1 / (N * self.K + 1)
         weight = context.surplus * (auto if self.W == "auto" else float(self.W))
-        settled = replace(self, eps=float(eps), W=weight)
+        settled = replace(self, eps=eps, W=weight)
         context.resolved[self] = settled
         return settled
+
+    def _eps(self, context: Context) -> float:
+        if self.eps == "auto":
+            return context.dmin / 2
+        if self.eps == "paper":
+            return self.alpha * _least_distance(context.data)
+        return float(self.eps)
 
     def check(self, evaluation: Evaluation) -> None:
         """Give every point the radius that takes in most co-class points; κ is the least."""
         data = evaluation.data
-        eps = 0.0 if isinstance(self.eps, str) else self.eps
+        if isinstance(self.eps, str) or isinstance(self.W, str):
+            raise CompositionError(
+                f"'{self}' has no values for eps and W yet: evaluate with result.resolved, or "
+                f"give knn numbers"
+            )
+        eps = self.eps
         counts = np.zeros(data.N, dtype=np.intp)
         evaluation.chosen = np.full((data.N, self.K), -1, dtype=np.intp)
         evaluation.reach = np.zeros(data.N)
@@ -196,9 +206,8 @@ class KNearest(Block):
                 counts[i] = int(same[row][members].sum())
         counted = counts if self.as_printed else counts[evaluation.kept]
         kappa = float(counted.min()) if len(counted) else float(self.K)
-        weight = 0.0 if isinstance(self.W, str) else self.W
         evaluation.value = kappa
-        evaluation.objective += kappa + weight * float(counts.sum())
+        evaluation.objective += kappa + self.W * float(counts.sum())
 
     def _check_given_up(
         self, evaluation: Evaluation, i: int, d: Array, active: NDArray[np.bool_], eps: float
@@ -223,8 +232,8 @@ class KNearest(Block):
         return Size(variables=ordered + n.N + 1, binaries=ordered, rows=2 * n.N + ordered + n.non)
 
     def extend(self, n: Any) -> None:
-        """N(N−1) choices, of which at most K serve each point; no margin."""
-        n.choices, n.k, n.margin = 2 * n.pairs, self.K, 0
+        """N(N−1) choices, of which at most K serve each point."""
+        n.choices, n.k = 2 * n.pairs, self.K
 
 
 def _best_radius(

@@ -17,7 +17,8 @@ from mlmio.blocks import (
     check_tuples,
     register_block,
 )
-from mlmio.errors import CompositionError
+from mlmio.errors import DataError
+from mlmio.series import MAX_ORDER, tensor_name
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -81,6 +82,11 @@ class LMNN(Block):
         """A cone."""
         return frozenset({"cone"})
 
+    @property
+    def refuses(self) -> frozenset[str]:
+        """Every tensor but B: no cone holds it, and the loss would fall for ever."""
+        return frozenset(tensor_name(order) for order in range(1, MAX_ORDER + 1)) - {"B"}
+
     def prepare(self, data: Dataset) -> Dataset:
         """Check that every class has k + 1 points, where the targets are Euclidean.
 
@@ -94,20 +100,9 @@ class LMNN(Block):
         return data
 
     def build(self, context: Context, b: Any) -> Any:
-        """Add the slacks and their rows; contributes minus the loss.
-
-        Raises
-        ------
-        CompositionError
-            If there are other terms than the quadratic one.
-        """
+        """Add the slacks and their rows; contributes minus the loss."""
         import pyomo.environ as pyo
 
-        if context.orders != [2]:
-            raise CompositionError(
-                f"'{self}' has no optimum with terms besides quadratic, which no cone holds: "
-                f"drop linear, cubic and tensor"
-            )
         targets = self._targets(context.data)
         triplets = [(i, j, k) for i, j in targets for k in context.data.non_class(i).tolist()]
         b.slack = pyo.Var(triplets, bounds=(0.0, None))
@@ -120,20 +115,35 @@ class LMNN(Block):
         return -(1 - self.mu) * pull - self.mu * sum(b.slack.values())
 
     def _targets(self, data: Dataset) -> list[tuple[int, int]]:
-        if self.targets:
-            return [(int(i), int(j)) for i, j in map(data.positions, self.targets)]
-        return list(_euclidean_targets(data, self.k))
+        """Target pairs as rows of the data.
+
+        Raises
+        ------
+        DataError
+            If a given pair is not of two points of one class.
+        """
+        if not self.targets:
+            return list(_euclidean_targets(data, self.k))
+        pairs = []
+        for named in dict.fromkeys(self.targets):
+            i, j = (int(point) for point in data.positions(named))
+            if j not in data.co_class(i):
+                raise DataError(f"{named} in the targets of 'lmnn' are not two points of one class")
+            pairs.append((i, j))
+        return pairs
 
     def check(self, evaluation: Evaluation) -> None:
         """Recompute the loss."""
         data = evaluation.data
+        targets = np.array(self._targets(data), dtype=np.intp)
         pull = push = 0.0
-        for i, j in self._targets(data):
-            d = evaluation.distances(np.array([i]))[0]
-            others = d[data.non_class(i)]
-            pull += d[j]
-            push += np.maximum(0.0, d[j] + 1 - others).sum()
-        evaluation.value = -((1 - self.mu) * pull + self.mu * push)
+        for rows, distances in evaluation.blocks(np.unique(targets[:, 0])):
+            for i, d in zip(rows.tolist(), distances, strict=True):
+                others = d[data.non_class(i)]
+                for j in targets[targets[:, 0] == i, 1]:
+                    pull += d[j]
+                    push += np.maximum(0.0, d[j] + 1 - others).sum()
+        evaluation.value = float(-((1 - self.mu) * pull + self.mu * push))
         evaluation.objective += evaluation.value
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
@@ -148,10 +158,6 @@ class LMNN(Block):
         if self.targets and n.data is not None:
             count = sum(len(n.data.non_class(i)) for i, _ in self._targets(n.data))
         return Size(variables=count, rows=count)
-
-    def extend(self, n: Any) -> None:
-        """There is no choice and no margin."""
-        n.margin = 0
 
 
 def _euclidean_targets(data: Dataset, k: int) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mlmio.blocks import Block, Size, check_choice, check_number, register_block
 from mlmio.data.validation import shown
 from mlmio.distances import DISTANCES, add_distances, complete_distances
-from mlmio.errors import DataError
+from mlmio.errors import CompositionError, DataError
 from mlmio.separation import Separation, largest_separation
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Bounded(Block):
         """Add the distances and hold them within their bounds."""
         data = context.data
         context.dmax = self.dmax
-        conflicts = data.conflicts()
+        conflicts = self._given_up(data)
         context.conflicting = np.unique(conflicts)
         pairs = _without(data.pairs(), conflicts, data.N)
         crossing = data.apart(*pairs.T)
@@ -129,16 +129,24 @@ class Bounded(Block):
         context.bounds = lambda i, j: (dmin if held[i][j] else 0.0, self.dmax)
         add_distances(context, b, self.distances)
 
+    def _given_up(self, data: Dataset) -> NDArray[np.intp]:
+        """Pairs that coincide and whose points the loss must give up."""
+        conflicts = data.conflicts()
+        return conflicts if self.duplicates == "outlier" else conflicts[:0]
+
     def _resolve(self, context: Context, pairs: Any, crossing: Any) -> float:
         """d_min as a number that the data allow."""
         if self.dmin == 0.0 or not crossing.any():
             context.resolved[self] = replace(self, dmin=0.0)
             return 0.0
         # A d_min that is given is held to an upper bound only: the solver finds out the rest.
-        best = largest_separation(context, pairs, crossing, integral=self.dmin == "auto")
-        dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if self.dmin == "auto" else self.dmin
-        assert isinstance(dmin, float)
-        if dmin > best.value or best.value < LEAST_SEPARATION * self.dmax:
+        auto = isinstance(self.dmin, str)
+        least = LEAST_SEPARATION * self.dmax
+        # A little more than is asked for, so that rounding does not decide.
+        enough = 2 * AUTO_DMIN * self.dmax if auto else max(1.01 * float(self.dmin), least)
+        best = largest_separation(context, pairs, crossing, enough, integral=auto)
+        dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if auto else float(self.dmin)
+        if dmin > best.value * (1 + 1e-9) or best.value < least:
             raise DataError(self._too_near(context.data, best, dmin))
         context.resolved[self] = replace(self, dmin=dmin)
         return dmin
@@ -156,12 +164,16 @@ class Bounded(Block):
     def check(self, evaluation: Evaluation) -> None:
         """Hold every distance to its bounds; publishes d_max and the coinciding points."""
         data = evaluation.data
-        conflicts = data.conflicts()
+        if isinstance(self.dmin, str):
+            raise CompositionError(
+                f"'{self}' has no value for dmin yet: evaluate with result.resolved, or give "
+                f"bounded a number"
+            )
+        conflicts = self._given_up(data)
         evaluation.dmax = self.dmax
         evaluation.conflicting = np.unique(conflicts)
-        dmin = 0.0 if self.dmin == "auto" else float(self.dmin)
         for rows, d in evaluation.blocks():
-            lower = np.where(data.apart_rows(rows), dmin, 0.0)
+            lower = np.where(data.apart_rows(rows), self.dmin, 0.0)
             for i, k in conflicts:
                 lower[rows == i, k] = lower[rows == k, i] = 0.0
             self._report(evaluation, rows, lower - d, "are nearer than the least distance")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import factorial, prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mlmio.blocks import Block, Size, check_count, check_number, register_block
 from mlmio.errors import CompositionError
-from mlmio.series import entries_of_tensor, tensor_name, tensor_order
+from mlmio.series import parameter_count, tensor_name, tensor_order
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -114,8 +113,7 @@ class Cardinality(Block):
             )
 
     def _entries(self, evaluation: Evaluation) -> Array:
-        tensors = (evaluation.metric.tensor(order) for order in self.orders)
-        return np.concatenate([entries_of_tensor(tensor) for tensor in tensors])
+        return np.concatenate([evaluation.metric.entries(order) for order in self.orders])
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Open the switch of every entry that is not zero."""
@@ -124,5 +122,5 @@ class Cardinality(Block):
 
     def size(self, n: Any) -> Size:
         """P binary variables and 2P + 1 rows for the P entries."""
-        count = sum(prod(n.D + k for k in range(order)) / factorial(order) for order in self.orders)
+        count = sum(parameter_count(n.D, order) for order in self.orders)
         return Size(variables=count, binaries=count, rows=2 * count + 1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlmio.blocks import Block, Size, check_number, register_block
-from mlmio.series import entries_of_tensor
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -69,12 +68,12 @@ class Lasso(Block):
 
     def check(self, evaluation: Evaluation) -> None:
         """Price the entries of B."""
-        magnitude = np.abs(entries_of_tensor(evaluation.metric.B))
+        magnitude = np.abs(evaluation.metric.entries(2))
         evaluation.objective -= self.mu * float(magnitude.sum())
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the magnitudes."""
-        for p, entry in enumerate(entries_of_tensor(evaluation.metric.B)):
+        for p, entry in enumerate(evaluation.metric.entries(2)):
             b.magnitude[p].set_value(abs(float(entry)))
 
     def size(self, n: Any) -> Size:

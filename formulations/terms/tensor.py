@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlmio.blocks import check_count, register_block
-from mlmio.series import SeriesTerm
+from mlmio.series import MAX_ORDER, SeriesTerm
 
 
 @register_block
@@ -41,7 +41,7 @@ class Tensor(SeriesTerm):
     repeatable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count(self, "order", minimum=3, maximum=20)
+        check_count(self, "order", minimum=3, maximum=MAX_ORDER)
 
     @property
     def label(self) -> str:

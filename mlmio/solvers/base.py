@@ -35,6 +35,9 @@ FEATURES = {
 # Options that a solver must have a feature for, if they are not at their default.
 NEED_FEATURE = ("threads", "seed", "abs_gap", "node_limit")
 
+# HiGHS ends the process when it cannot start as many threads as it is told to.
+MOST_THREADS = 256
+
 # A solver that is given no time at all may not even say so.
 LEAST_TIME = 0.01
 
@@ -82,25 +85,27 @@ class Options:
     start: Start | None = None
 
     def __post_init__(self) -> None:
-        if self.time_limit is not None:
-            self._hold("time_limit", self.time_limit > 0, "seconds above 0, or None")
-        self._hold("threads", _whole(self.threads, 1), "a whole number of at least 1")
+        limit = self.time_limit is None or (_number(self.time_limit) and self.time_limit > 0)
+        self._hold("time_limit", limit, "seconds above 0, or None")
+        self._hold("threads", _whole(self.threads, 1, MOST_THREADS), f"from 1 to {MOST_THREADS}")
         self._hold("seed", _whole(self.seed, 0, 2**31 - 1), "a whole number from 0 to 2147483647")
-        self._hold("rel_gap", 0 <= self.rel_gap < 1, "a number from 0 to below 1")
-        self._hold("abs_gap", 0 <= self.abs_gap < math.inf, "a finite number of at least 0")
+        gap = _number(self.rel_gap) and 0 <= self.rel_gap < 1
+        self._hold("rel_gap", gap, "a number from 0 to below 1")
+        gap = _number(self.abs_gap) and self.abs_gap >= 0
+        self._hold("abs_gap", gap, "a finite number of at least 0")
         nodes = self.node_limit is None or _whole(self.node_limit, 1)
         self._hold("node_limit", nodes, "a whole number of at least 1, or None")
         self._hold("log", self._writable(), "a file in a folder that exists, True or False")
 
     def _hold(self, name: str, good: bool, wanted: str) -> None:
-        value = getattr(self, name)
-        finite = not isinstance(value, float) or math.isfinite(value)
-        if not (good and finite):
-            raise SolverError(f"{name} is {value!r}: give {wanted}")
+        if not good:
+            raise SolverError(f"{name} is {getattr(self, name)!r}: give {wanted}")
 
     def _writable(self) -> bool:
         if isinstance(self.log, bool):
             return True
+        if not isinstance(self.log, str | Path):
+            return False
         path = Path(self.log)
         return path.parent.is_dir() and not path.is_dir()
 
@@ -125,6 +130,12 @@ class Options:
             "options": dict(self.options),
             "start": self.start is not None,
         }
+
+
+def _number(value: Any) -> bool:
+    """Whether `value` is a finite number."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)
 
 
 def _whole(value: Any, least: int, most: float = math.inf) -> bool:

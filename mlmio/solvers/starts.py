@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mlmio.errors import SolverError
 
@@ -25,12 +26,12 @@ class Start:
     ----------
     metric : Metric
         θ.
-    outliers : tuple
+    outliers : array
         Identifiers of the points that are given up.
     """
 
     metric: Metric
-    outliers: tuple[Any, ...] = ()
+    outliers: NDArray[Any] = field(default_factory=lambda: np.empty(0))
 
     def complete(self, assembly: Assembly) -> None:
         """Set every variable of a model to its best value for this point.
@@ -71,7 +72,7 @@ def start_from(point: Metric | Result) -> Start:
         raise SolverError(f"start is a {type(point).__name__}: give a Metric or a Result")
     if point.metric is None:
         raise SolverError(f"start is a result without a metric ({point.status}): leave it out")
-    return Start(point.metric, tuple(point.outliers.tolist()))
+    return Start(point.metric, point.outliers)
 
 
 def _in_scaling(metric: Metric, scaling: Any) -> Metric:

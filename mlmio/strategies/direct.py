@@ -37,6 +37,7 @@ class Direct(Strategy):
         bounded = perf_counter()
         answer = _solve(assembly, relaxed, solver, options.after(bounded - built))
         solved = perf_counter()
+        lp = answer if composition.problem_class == "LP" else relaxed
         context = assembly.context
         found = answer.objective is not None
         return Outcome(
@@ -46,7 +47,7 @@ class Direct(Strategy):
             size=_size(assembly.model, answer.nonzeros),
             metric=context.read_metric() if found else None,
             outliers=context.read_outliers() if found else np.zeros(assembly.data.N, dtype=bool),
-            lp_bound=relaxed.objective if relaxed.status == "optimal" else None,
+            lp_bound=lp.objective if lp.status == "optimal" else None,
             build_s=built - start,
             lp_s=bounded - built,
             solve_s=solved - bounded,
@@ -57,8 +58,9 @@ def _solve_relaxation(model: Any, problem_class: str, solver: Solver, options: O
     """Solve the model with its integers relaxed, where that is an LP; it is left as it was."""
     from pyomo.core import TransformationFactory
 
-    if problem_class not in ("LP", "MILP"):
-        return Answer("no_incumbent", message=f"the relaxation of a {problem_class} is not an LP")
+    if problem_class != "MILP":
+        # An LP is its own relaxation; that of any other class is none.
+        return Answer("no_incumbent")
     relax = TransformationFactory("core.relax_integer_vars")
     token = relax.apply_to(model)
     try:

@@ -72,3 +72,10 @@ def test_distances_of_the_optimum_are_within_bounds(distances: str, dmax: float)
     assert d.min() >= -1e-6
     assert d.max() <= dmax + 1e-6
     assert d[data.y[:, None] != data.y].min() >= 0.05 - 1e-6
+
+
+def test_a_dmin_of_zero_gives_nobody_up() -> None:
+    result = mlmio.solve(SPEC + " + bounded(dmin=0.0) + outliers(rho=1.0)", coinciding())
+    assert result.status == "optimal"
+    assert len(result.outliers) == 0
+    assert result.objective == pytest.approx(0.0, abs=1e-9)

@@ -111,15 +111,11 @@ def test_twenty_features_in_order_four_have_8855_parameters() -> None:
 def test_a_term_too_large_for_memory_is_refused_with_its_count(
     order: int, N: int, parameters: str, coefficients: str
 ) -> None:
-    for refused in (
-        lambda: mlmio.solve(f"tensor({order=}) + nearest", points(N, 20)),
-        lambda: explain(compose(f"tensor({order=}) + nearest"), points(N, 20)),
-    ):
-        with pytest.raises(DataError) as caught:
-            refused()
-        assert f"has {parameters} parameters for 20 features" in str(caught.value)
-        assert f"make {coefficients} coefficients" in str(caught.value)
-        assert re.search(r"about [\d,]+ GiB where [\d,]+ are free", str(caught.value))
+    with pytest.raises(DataError) as caught:
+        mlmio.solve(f"tensor({order=}) + nearest", points(N, 20))
+    assert f"has {parameters} parameters for 20 features" in str(caught.value)
+    assert f"make {coefficients} coefficients" in str(caught.value)
+    assert re.search(r"about [\d,]+ GiB where [\d,]+ are free", str(caught.value))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +134,9 @@ def test_cubic_is_the_tensor_of_order_three() -> None:
     )
     assert cubic.objective == pytest.approx(tensor.objective, abs=1e-6)
     assert cubic.metric is not None
-    again = compose("linear + tensor(order=3) + nearest").evaluate(data, cubic.metric)
+    again = compose("linear + tensor(order=3) + nearest + bounded(dmin=1e-4)").evaluate(
+        data, cubic.metric
+    )
     assert again.objective == pytest.approx(cubic.objective, abs=1e-9)
 
 

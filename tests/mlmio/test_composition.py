@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -302,3 +304,21 @@ def test_a_composition_builds_a_plain_model_with_a_block_each() -> None:
     names = {b.local_name for b in model.component_objects(pyo.Block, descend_into=False)}
     assert names == {"linear", "nearest", "outliers", "bounded", "bigm"}
     assert model.objective.sense == pyo.maximize
+
+
+def test_a_cone_with_binaries_is_mixed_integer(registry: None) -> None:
+    @mlmio.register_block
+    @dataclass(frozen=True)
+    class Round(Block):
+        """A second-order cone."""
+
+        name: ClassVar[str] = "round"
+        slot: ClassVar[str] = "cone"
+        problem_class: ClassVar[str] = "SOCP"
+
+    assert compose("quadratic + round + nearest").problem_class == "MISOCP"
+
+
+def test_what_a_block_refuses_is_named() -> None:
+    with pytest.raises(CompositionError, match="'lmnn' cannot stand beside 'cubic'"):
+        _ = compose("quadratic + cubic + lmnn + unbounded + diagonal").ordered

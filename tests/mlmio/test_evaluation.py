@@ -110,7 +110,8 @@ def test_rows_are_evaluated_in_blocks(k: int, monkeypatch: pytest.MonkeyPatch) -
 def test_it_agrees_with_the_metric() -> None:
     data = random_data(4, (3, 3))
     metric = random_metric(data, (1, 2), seed=2)
-    found = mlmio.compose("linear + quadratic + nearest").evaluate(data, metric)
+    spec = "linear + quadratic + nearest + bounded(dmin=1e-6)"
+    found = mlmio.compose(spec).evaluate(data, metric)
     whole = metric.scaled_distance(data.X, data.X)
     assert found.distance(2, 5) == whole[2, 5]
     np.testing.assert_array_equal(found.distances(np.array([4, 1])), whole[[4, 1]])

@@ -55,7 +55,7 @@ def test_blocks_of_rows_give_what_one_shot_gives(
     X, Y = points(5, 23), points(6, 7)
     whole = metric.distance(X, Y)
     monkeypatch.setattr(mlmio.metric, "BLOCK_BYTES", 600)
-    np.testing.assert_array_equal(metric.distance(X, Y), whole)
+    np.testing.assert_allclose(metric.distance(X, Y), whole, rtol=1e-12)
 
 
 def test_its_tensors() -> None:
@@ -203,3 +203,14 @@ def test_scaling_is_the_identity_by_default() -> None:
     metric = Metric({1: [1.0, 1.0]}, D=2)
     assert metric.distance([[0.0, 0.0]], [[-3.0, 4.0]]).item() == 7.0
     assert isinstance(metric.scaling, Scaling)
+
+
+def test_a_high_order_costs_no_permutations() -> None:
+    metric = Metric.from_entries({20: np.ones(21)}, D=2)
+    assert metric.distance([[0.0, 0.0]], [[1.0, 1.0]])[0, 0] == pytest.approx(2.0**20)
+    assert metric.tensor(8).shape == (2,) * 8
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(mlmio.MlmioError, match="nowhere"):
+        Metric({1: [1.0]}, D=1).to_json(tmp_path / "nowhere" / "metric.json")

@@ -80,3 +80,11 @@ def test_gaps(
     claimed = replace(result, objective=objective, bound=bound, lp_bound=bound)
     assert claimed.gap == pytest.approx(gap)
     assert claimed.root_gap == pytest.approx(gap)
+
+
+def test_neighbors_are_named_where_there_are_fewer_than_k() -> None:
+    data = random_data(1, (5, 4))
+    result = mlmio.solve("linear + quadratic + knn(K=3)", data)
+    assert result.certificate is not None
+    for point, served in zip(data.ids, result.certificate.neighbors, strict=True):
+        assert len(result.neighbors.get(point, ())) == (served >= 0).sum()

@@ -84,3 +84,21 @@ def test_points_that_no_metric_tells_apart_are_named() -> None:
     data = Dataset(X, ["a", "a", "b", "b"], ids=["p", "q", "r", "s"], scale="none")
     with pytest.raises(DataError, match=r"points p and r .* too little to tell from zero"):
         mlmio.compose("linear + nearest").build(data)
+
+
+@pytest.mark.parametrize("terms", ["linear + quadratic + cubic", "quadratic + tensor(order=4)"])
+def test_it_ends_where_the_solver_leaves_a_row_a_little_violated(terms: str) -> None:
+    """One point far off makes features so small that HiGHS drops them."""
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    X[0] *= 30
+    data = Dataset(X, np.arange(60) % 3)
+    assembly = mlmio.compose(f"{terms} + nearest").assemble(data)
+    assert 0 < assembly.context.dmin <= 0.01
+
+
+def test_auto_needs_no_more_than_twice_a_hundredth() -> None:
+    """Two classes far apart: δ* is about 1, and d_min a hundredth of dmax."""
+    data = Dataset([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])
+    for dmax in (1.0, 5.0):
+        assembly = mlmio.compose(f"linear + nearest + bounded(dmax={dmax})").assemble(data)
+        assert assembly.context.dmin == pytest.approx(0.01 * dmax)

@@ -119,3 +119,32 @@ def test_what_a_certificate_allows() -> None:
     assert tolerance_of(-200.0) == pytest.approx(2e-4)
     result = mlmio.solve(SPECS["S0"], DATA)
     assert mlmio.verify(replace(result, objective=result.objective + 5e-7), DATA).verified
+
+
+def test_a_number_that_is_none_is_no_proof(solved: Result) -> None:
+    nan = float("nan")
+    assert "nan" in refused(replace(solved, objective=nan))
+    assert "nan" in refused(replace(solved, bound=nan))
+
+
+def test_what_a_build_decides_must_be_known() -> None:
+    metric = mlmio.solve("linear + nearest", DATA).metric
+    assert metric is not None
+    for spec, names in (
+        ("linear + nearest", "dmin"),
+        ("linear + knn", "dmin"),
+        (
+            "linear + knn + bounded(dmin=0.01)",
+            "eps and W",
+        ),
+    ):
+        with pytest.raises(mlmio.CompositionError, match=names):
+            mlmio.compose(spec).evaluate(DATA, metric)
+
+
+def test_outliers_are_given_as_a_mask() -> None:
+    spec = "linear + nearest + outliers(rho=0.05) + bounded(dmin=1e-4)"
+    result = mlmio.solve(spec, DATA)
+    assert result.metric is not None
+    with pytest.raises(mlmio.DataError, match=r"np.isin\(data.ids, result.outliers\)"):
+        mlmio.compose(spec).evaluate(DATA, result.metric, [7, 2])

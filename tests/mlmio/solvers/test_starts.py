@@ -38,7 +38,7 @@ def test_metric_and_result_are_the_same_start(data, result):
 def test_outliers_are_handed_over(data):
     spec = SPEC + " + outliers(rho=0.01)"
     first = mlmio.solve(spec, data)
-    assert start_from(first).outliers == tuple(first.outliers.tolist())
+    assert start_from(first).outliers.tolist() == first.outliers.tolist()
     assert len(first.outliers) > 0
     assert mlmio.solve(spec, data, start=first).start == "accepted"
 
@@ -68,3 +68,25 @@ def test_what_is_no_start(data, result):
     nothing = replace(result, metric=None, status="infeasible")
     with pytest.raises(SolverError, match=r"without a metric \(infeasible\)"):
         start_from(nothing)
+
+
+def test_a_start_does_not_move_what_the_model_holds_at_zero():
+    """The second feature is constant: nothing is known of it, and its price is not paid."""
+    points = mlmio.Dataset([[0, 1], [0.1, 1], [1, 1], [1.2, 1]], [0, 0, 1, 1], scale="none")
+    spec = "quadratic + nearest + lasso(mu=0.1) + bounded(dmin=0.01)"
+    alone = mlmio.solve(spec, points)
+    start = mlmio.Metric({2: np.diag([0.5, 7.0])}, D=2)
+    again = mlmio.solve(spec, points, start=start)
+    assert again.start == "rejected"
+    assert again.objective == pytest.approx(alone.objective, abs=1e-9)
+
+
+def test_outliers_of_mixed_identifiers_are_handed_over():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 2))
+    ids = np.array([1, "a", 2, "b", 3, "c", 4, "d"], dtype=object)
+    points = mlmio.Dataset(X, [0, 1] * 4, ids=ids)
+    spec = "linear + nearest + outliers(rho=0.01)"
+    first = mlmio.solve(spec, points)
+    assert len(first.outliers) > 0
+    assert mlmio.solve(spec, points, start=first).start == "accepted"
