@@ -28,8 +28,6 @@ DONE, FAILED, WRONG = 0, 1, 2
 
 PER_CLASS = 5
 TIME_LIMIT = 15.0
-# Solvers abort the whole process where the system gives them no more threads.
-MOST_THREADS = 256
 FORMULATIONS = (
     "linear + nearest + bigm",
     "linear + nearest + mccormick",
@@ -224,9 +222,7 @@ def compare(
     label: Label = None,
     side: Side = None,
     data_dir: DataDir = None,
-    threads: Annotated[
-        int, typer.Option(metavar="N", max=MOST_THREADS, help="Threads of the solver.")
-    ] = 1,
+    threads: Annotated[int, typer.Option(metavar="N", help="Threads of the solver.")] = 1,
     csv: Annotated[str | None, typer.Option(metavar="FILE", help="For the table, as CSV.")] = None,
     json: Annotated[
         str | None,

@@ -106,10 +106,11 @@ class Glpk(ExecutableAdapter):
 
     def _refuse_unknown(self, options: Options, ended: Ended) -> None:
         match = re.search(r"^(?:Invalid|No) .*$", ended.log, re.MULTILINE)
-        if ended.code == 0 or match is None:
+        if ended.code == 0 or match is None or not options.options:
             return
-        for name, value in options.options.items():
-            raise unknown_option(self, name, value, match.group())
+        named = (name for name in options.options if name in match.group())
+        name = next(named, next(iter(options.options)))
+        raise unknown_option(self, name, options.options[name], match.group())
 
 
 def _seconds(limit: float) -> int:
