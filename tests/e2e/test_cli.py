@@ -257,7 +257,7 @@ def test_exported_model_has_the_same_optimum(ending: str, folder: Path) -> None:
         (["compare", "iris", "--time-limit", "inf"], "time_limit is inf"),
         (["compare", "iris", "--seed", "-1"], "seed is -1"),
         (["compare", "iris", "--threads", "0"], "threads is 0"),
-        (["compare", "iris", "--threads", "100000"], "--threads"),
+        (["compare", "iris", "--threads", "100000"], "threads is 100000"),
         (["compare", "iris", "--scale", "huge"], "Unknown scaling 'huge'"),
         (["compare", "iris", "--label", "x"], "leave out label"),
         (["compare", "good.csv", "--label", "9"], "no label column '9'"),
