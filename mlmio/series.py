@@ -29,6 +29,9 @@ BYTES_A_COEFFICIENT = 250
 # Highest order of a term: powers of differences below one vanish long before.
 MAX_ORDER = 20
 
+# Solvers drop coefficients below 1e-9 and refuse those above 1e15.
+LEAST_COEFFICIENT, MOST_COEFFICIENT = 1e-7, 1e12
+
 # Rows of features made at once: bounds the memory of a block of pairs to about 32 MB.
 BLOCK_BYTES = 32 * 2**20
 
@@ -152,17 +155,32 @@ class SeriesTerm(Block):
                 f"use fewer features, or a term of lower order"
             )
 
+    def _check_magnitude(self, data: Dataset) -> None:
+        """Check that solvers can tell the coefficients from zero and from infinity."""
+        spread = np.ptp(data.X, axis=0)
+        p = int(np.argmax(spread))
+        # Higher powers of differences below one are small, and wanted all the same.
+        largest = float(spread[p]) ** min(self.order, 2)
+        if not LEAST_COEFFICIENT <= largest <= MOST_COEFFICIENT:
+            raise DataError(
+                f"feature {data.feature_names[p]!r} has differences of up to {spread[p]:.3g}, which "
+                f"makes coefficients of {largest:.3g} in '{self}', beyond what solvers resolve: "
+                f"scale the features, as scale='minmax' does"
+            )
+
     def build(self, context: Context, b: Any) -> None:
         """Add the parameters, free, those of a constant feature held at zero.
 
         Raises
         ------
         DataError
-            If the coefficients would not fit memory, naming their number.
+            If the coefficients would not fit memory, naming their number, or are too large or
+            too small for a solver, naming the feature.
         """
         import pyomo.environ as pyo
 
         self._check_memory(context.data)
+        self._check_magnitude(context.data)
         sets = multisets(context.data.D, self.order)
         b.theta = pyo.Var(range(len(sets)), initialize=0.0)
         for p in np.flatnonzero(self._idle(context.data)).tolist():

@@ -79,3 +79,15 @@ def test_a_dmin_of_zero_gives_nobody_up() -> None:
     assert result.status == "optimal"
     assert len(result.outliers) == 0
     assert result.objective == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e12, 1e-12])
+@pytest.mark.parametrize("scale", ["minmax", "standard", "robust", "none"])
+def test_huge_and_tiny_scales_are_scaled_or_named(factor: float, scale: str) -> None:
+    X = [[0.0, 1.0], [0.1, 2.0], [1.0, 3.0], [1.1, 4.0]]
+    data = Dataset([[factor * x for x in row] for row in X], list("aabb"), scale=scale)
+    if scale == "none":
+        with pytest.raises(DataError, match=r"feature 'x1' has differences .* scale='minmax'"):
+            mlmio.solve("quadratic + nearest", data)
+    else:
+        assert mlmio.solve("quadratic + nearest", data).objective == pytest.approx(1.0)
