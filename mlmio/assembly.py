@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +74,14 @@ class Assembly:
         Evaluation
             The same point evaluated from the data alone.
         """
+        from pyomo.common.log import LoggingIntercept
+
         parts = self._resolved_blocks()
         evaluation = evaluate(parts, self.data, metric, outliers)
-        for part in parts:
-            part.complete(self.model.component(part.label), evaluation)
+        # Pyomo warns of each value outside its bounds; the evaluation says what is violated.
+        with LoggingIntercept(StringIO(), "pyomo.core"):
+            for part in parts:
+                part.complete(self.model.component(part.label), evaluation)
         return evaluation
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mlmio.data import Dataset
     from mlmio.evaluation import Evaluation
 
+EFFECTS = ("restricts", "relaxes", "neutral")
 PROBLEM_CLASSES = ("LP", "MILP", "SOCP", "MISOCP", "MINLP")
 
 
@@ -193,13 +194,33 @@ def register_block(cls: type[Any]) -> type[Any]:
     Raises
     ------
     CompositionError
-        If the class names no known slot, or its name is taken.
+        If it is no frozen dataclass of a block, its class variables make no sense, or its name is
+        taken.
     """
-    if cls.slot not in SLOTS:
-        raise CompositionError(
-            f"block {cls.name!r} fills slot {cls.slot!r}: the slots are {', '.join(SLOTS)}"
-        )
+    wrong = _what_is_wrong_with(cls)
+    if wrong:
+        raise CompositionError(f"{cls.__qualname__} cannot be registered as a block: {wrong}")
     return blocks.register(cls)
+
+
+def _what_is_wrong_with(cls: type[Any]) -> str:
+    """Say what keeps a class from being a block; empty where nothing does."""
+    if not issubclass(cls, Block) or "__dataclass_params__" not in vars(cls):
+        return "give it the base Block and the decorator @dataclass(frozen=True) below this one"
+    name, slot = getattr(cls, "name", None), getattr(cls, "slot", None)
+    if not (isinstance(name, str) and name.isidentifier()):
+        return f"its name is {name!r}: give a text that is a Python name"
+    if slot not in SLOTS:
+        return f"its slot is {slot!r}: the slots are {', '.join(SLOTS)}"
+    if cls.problem_class not in PROBLEM_CLASSES:
+        return f"its problem_class is {cls.problem_class!r}: give {' or '.join(PROBLEM_CLASSES)}"
+    known = {field.name for field in fields(cls)}
+    for parameter, order in cls.parameter_order.items():
+        if parameter not in known:
+            return f"its parameter_order names {parameter!r}, which is no parameter"
+        if not isinstance(order, tuple) and order not in EFFECTS:
+            return f"its parameter_order has {order!r}: give {' or '.join(EFFECTS)} or a tuple"
+    return ""
 
 
 def check_number(

@@ -388,17 +388,27 @@ def _load(
 
     files = _side_files(side or [])
     whole = load_dataset(name, seed=seed, scale=scale, label=label, side=files, data_dir=data_dir)
-    drawn = min(PER_CLASS, int(whole.class_sizes.min())) if per_class is None else per_class
+    # At least two: one point a class has no neighbour, and the error should name its class.
+    most = max(2, min(PER_CLASS, int(whole.class_sizes.min())))
+    drawn = most if per_class is None else per_class
     return whole if drawn == 0 else whole.draw(drawn, seed)
 
 
 def _side_files(given: list[str]) -> dict[str, str]:
     """Read NAME=FILE pairs."""
+    from mlmio.registry import blocks as known
+
+    sides = [name for name, cls in known.available().items() if cls.slot == "side"] if given else []
     files: dict[str, str] = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
             raise MlmioError(f"--side is {text!r}: give NAME=FILE, as must_link=pairs.csv")
+        if name not in sides:
+            raise MlmioError(
+                f"--side is {text!r}, and no block {name!r} takes side information: those that do "
+                f"are {', '.join(sides)}"
+            )
         if name in files:
             raise MlmioError(f"--side names {name!r} twice: put its tuples into one file")
         files[name] = path

@@ -107,7 +107,7 @@ def _formulations(comparison: Comparison) -> tuple[str, ...]:
     """For each row what is not common to all."""
     shared = comparison.common.blocks if _several(comparison) else ()
     own = [[str(b) for b in run.composition.blocks if b not in shared] for run in comparison.rows]
-    return tuple(" + ".join(parts) or "(no more)" for parts in own)
+    return tuple(" + ".join(parts) or "(defaults)" for parts in own)
 
 
 def _paragraph(lines: Sequence[RenderableType]) -> Iterator[RenderableType]:

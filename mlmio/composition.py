@@ -236,6 +236,9 @@ def variants(
     quadratic + bigm + nearest
     quadratic + mccormick + nearest
     """
+    for name, options in slots.items():
+        if isinstance(options, str | Block | Composition):
+            raise CompositionError(f"{name}={options!s} is one filling: give a list of them")
     fillings = [[_filling(name, option) for option in options] for name, options in slots.items()]
     start = compose(base)
     stripped = [part for part in start.blocks if part.slot not in slots]

@@ -47,6 +47,9 @@ class Encoding(Block):
         """
         raise NotImplementedError(f"{type(self).__name__} encodes nothing")
 
+    def check(self, evaluation: Evaluation) -> None:
+        """State nothing of its own: every encoding leaves the choice as free as the others."""
+
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set s to the distance of the farthest chosen point."""
         for i, s in b.s.items():

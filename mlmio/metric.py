@@ -310,6 +310,8 @@ def _finite(entries: Array, order: int) -> Array:
 
 
 def _read(source: str | Path) -> str:
+    if not str(source).strip():
+        raise DataError("cannot read a metric from an empty text: give JSON, or the path of a file")
     if isinstance(source, str) and source.lstrip().startswith("{"):
         return source
     try:

@@ -68,9 +68,9 @@ def build_order(parts: Sequence[Block]) -> tuple[Block, ...]:
     graph = nx.DiGraph()
     graph.add_nodes_from(parts)
     for part in parts:
-        for token in sorted(part.needs | part.requires):
-            if token not in providers:
-                raise CompositionError(_missing(part, token))
+        missing = sorted((part.needs | part.requires) - providers.keys())
+        if missing:
+            raise CompositionError(f"'{part}' needs {'; and '.join(map(_missing, missing))}")
         for token in sorted(part.refuses & providers.keys()):
             raise CompositionError(
                 f"'{part}' cannot stand beside '{providers[token]}': drop one of them"
@@ -98,10 +98,10 @@ def _slot_position(part: Block) -> tuple[int, str]:
     return SLOT_ORDER[part.slot], str(part)
 
 
-def _missing(part: Block, token: str) -> str:
+def _missing(token: str) -> str:
     suppliers = [name for name, cls in blocks.available().items() if token in cls().provides]
     would_do = f"add {' or '.join(suppliers)}" if suppliers else "no registered block provides it"
-    return f"'{part}' needs {token!r}, which no block here provides: {would_do}"
+    return f"{token!r}, which no block here provides: {would_do}"
 
 
 def _names_in(slot: str) -> list[str]:

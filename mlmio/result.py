@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.assembly import prepare
+from mlmio.claims import false_claims, without_metric
+from mlmio.errors import DataError
 from mlmio.verification import Certificate, certify
 
 if TYPE_CHECKING:
@@ -176,19 +178,36 @@ def verify(result: Result, data: Dataset) -> Result:
     Returns
     -------
     Result
-        The same with a new certificate, and with status ``unverified`` if the claim does not
-        hold.
+        The same with a new certificate, and with status ``unverified`` if a claim does not hold.
+
+    Raises
+    ------
+    DataError
+        If the metric is of another number of features than the data.
     """
     if result.metric is None:
-        return result
+        wrong = without_metric(result)
+        return (
+            replace(result, certificate=None, status="unverified", message=wrong)
+            if wrong
+            else result
+        )
+    if result.metric.D != data.D:
+        raise DataError(
+            f"the metric is of {result.metric.D} features and {data.name} has {data.D}: give the "
+            f"data set that was solved"
+        )
     parts = result.resolved.ordered
     data = prepare(parts, data)
     outliers = np.isin(data.ids, result.outliers)
     certificate = certify(parts, data, result.metric, outliers, result.objective, result.bound)
+    neighbors = named_neighbors(data, certificate)
+    false = tuple(false_claims(result, data, certificate, neighbors))
+    certificate = replace(certificate, contradictions=(*certificate.contradictions, *false))
     return replace(
         result,
         certificate=certificate,
-        neighbors=named_neighbors(data, certificate),
+        neighbors=neighbors,
         status=result.status if certificate.valid else "unverified",
         message=result.message if certificate.valid else str(certificate),
     )

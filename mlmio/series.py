@@ -163,9 +163,9 @@ class SeriesTerm(Block):
         largest = float(spread[p]) ** min(self.order, 2)
         if not LEAST_COEFFICIENT <= largest <= MOST_COEFFICIENT:
             raise DataError(
-                f"feature {data.feature_names[p]!r} has differences of up to {spread[p]:.3g}, which "
-                f"makes coefficients of {largest:.3g} in '{self}', beyond what solvers resolve: "
-                f"scale the features, as scale='minmax' does"
+                f"feature {data.feature_names[p]!r} has differences of up to {spread[p]:.3g}, "
+                f"which makes coefficients of {largest:.3g} in '{self}', beyond what solvers "
+                f"resolve: scale the features, as scale='minmax' does"
             )
 
     def build(self, context: Context, b: Any) -> None:

@@ -259,7 +259,7 @@ def _distinguish(group: Sequence[Finding]) -> str:
     for f in group:
         own = [str(part) for part in f.composition.blocks if part not in shared]
         names.append(" · ".join([*own, *([f.result.solver] if len(solvers) > 1 else [])]))
-    return ", ".join(name or "no more" for name in names)
+    return ", ".join(name or "defaults" for name in names)
 
 
 def _orders(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:

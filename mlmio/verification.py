@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.assembly import evaluate
+from mlmio.blocks import Block
 from mlmio.evaluation import Violation
 
 if TYPE_CHECKING:
-    from mlmio.blocks import Block
     from mlmio.data import Dataset
     from mlmio.metric import Metric
 
 TOLERANCE = 1e-6
+
+# Reasons shown of why a claim does not hold.
+MOST_REASONS = 4
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class Certificate:
                 f"largest violation {self.worst:.1e}{facts}"
             )
         reasons = [*self.contradictions, *(str(violation) for violation in self.violations)]
-        more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
-        return "unverified: " + "; ".join(reasons[:3]) + more
+        more = f" and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
+        return "unverified: " + "; ".join(reasons[:MOST_REASONS]) + more
 
 
 def certify(
@@ -94,6 +97,9 @@ def certify(
         The objective and the dual bound that are claimed.
     """
     evaluation = evaluate(parts, data, metric, outliers)
+    for part in parts:
+        if type(part).check is Block.check:
+            evaluation.remark(f"'{part}' has no check: its rows are not certified")
     worst = max((violation.amount for violation in evaluation.violations), default=0.0)
     return Certificate(
         objective=evaluation.objective,

@@ -57,6 +57,9 @@ class Unbounded(Block):
         context.bounds = lambda i, j: (-math.inf, math.inf)
         add_distances(context, b, self.distances)
 
+    def check(self, evaluation: Evaluation) -> None:
+        """State nothing: there are no bounds."""
+
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the distances, where they are variables."""
         complete_distances(b, evaluation)

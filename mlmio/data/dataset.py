@@ -234,7 +234,8 @@ class Dataset:
             raise DataError(
                 f"class {shown(self.classes[smallest])} has {self.class_sizes[smallest]} "
                 f"point(s), and '{what}' needs at least {least} in every class: "
-                f"add points, or leave that class out"
+                f"{'draw more of every class' if self.source_size > self.N else 'add points'}, "
+                f"or leave that class out"
             )
 
     def co_pairs(self) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +40,6 @@ class Start:
         SolverError
             If the metric is of another number of features.
         """
-        from pyomo.common.log import LoggingIntercept
-
         data = assembly.data
         if self.metric.D != data.D:
             raise SolverError(
@@ -50,9 +47,7 @@ class Start:
                 f"one learned from the same features"
             )
         metric = _in_scaling(self.metric, data.scaling)
-        # Pyomo warns of each value outside its bounds; the adapter says it in one sentence.
-        with LoggingIntercept(StringIO(), "pyomo.core"):
-            assembly.complete(metric, np.isin(data.ids, self.outliers))
+        assembly.complete(metric, np.isin(data.ids, self.outliers))
 
 
 def start_from(point: Metric | Result) -> Start:

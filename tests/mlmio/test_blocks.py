@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
 
 from mlmio import Block, CompositionError, block
-from mlmio.blocks import check_choice, check_count, check_number
+from mlmio.blocks import check_choice, check_count, check_number, register_block
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,31 @@ def test_an_unknown_block_or_parameter_is_refused() -> None:
         block("nearest", j=1)
     with pytest.raises(CompositionError, match="no parameter 'k': it takes none"):
         block("linear", k=1)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"name": "my cap"}, "its name is 'my cap'"),
+        ({"name": None}, "its name is None"),
+        ({"slot": "roof"}, "its slot is 'roof'"),
+        ({"problem_class": "MLP"}, "its problem_class is 'MLP'"),
+        ({"parameter_order": {"cap": "restricts"}}, "names 'cap', which is no parameter"),
+        ({"parameter_order": {"top": "relax"}}, "its parameter_order has 'relax'"),
+    ],
+)
+def test_what_makes_no_block_is_not_registered(
+    registry: None, members: dict[str, object], message: str
+) -> None:
+    body = {"name": "cap", "slot": "side", "top": 1.0, "__annotations__": {"top": "float"}}
+    cls = dataclass(frozen=True)(type("Cap", (Block,), {**body, **members}))
+    with pytest.raises(CompositionError, match=re.escape(message)):
+        register_block(cls)
+
+
+def test_a_class_without_the_decorator_is_not_registered(registry: None) -> None:
+    cls = type("Cap", (Block,), {"name": "cap", "slot": "side"})
+    with pytest.raises(CompositionError, match="dataclass"):
+        register_block(cls)
+    with pytest.raises(CompositionError, match="base Block"):
+        register_block(int)

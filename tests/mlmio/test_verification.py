@@ -148,3 +148,57 @@ def test_outliers_are_given_as_a_mask() -> None:
     assert result.metric is not None
     with pytest.raises(mlmio.DataError, match=r"np.isin\(data.ids, result.outliers\)"):
         mlmio.compose(spec).evaluate(DATA, result.metric, [7, 2])
+
+
+FALSE_CLAIMS = {
+    "an optimum is claimed, with bound": {"bound": 0.9},
+    "no objective is claimed": {"objective": None},
+    "status infeasible is claimed": {"status": "infeasible"},
+    "status 'bogus' is none of": {"status": "bogus"},
+    "other neighbours are claimed": {"neighbors": {0: (7,)}},
+    "which the composition has not": {"resolved": mlmio.compose("linear + nearest")},
+}
+
+
+@pytest.mark.parametrize("message", FALSE_CLAIMS)
+def test_every_claim_is_held_to_the_data(message: str) -> None:
+    result = mlmio.solve("quadratic + nearest", DATA)
+    change = dict(FALSE_CLAIMS[message])
+    if "resolved" in change:
+        change["resolved"] = result.resolved | "linear"
+    assert message in refused(replace(result, **change))  # type: ignore[arg-type]
+
+
+def test_a_solution_without_a_metric_is_no_solution() -> None:
+    result = mlmio.solve("quadratic + nearest", DATA)
+    for change in ({}, {"objective": None}, {"status": "no_incumbent"}):
+        claimed = mlmio.verify(replace(result, metric=None, **change), DATA)
+        assert (claimed.status, claimed.verified) == ("unverified", False)
+        assert "no metric to hold it to" in claimed.message
+    nothing = replace(result, metric=None, objective=None, status="infeasible", certificate=None)
+    assert mlmio.verify(nothing, DATA).status == "infeasible"
+
+
+def test_another_scaling_or_other_features_are_noticed() -> None:
+    result = mlmio.solve("linear + nearest", DATA)
+    assert result.metric is not None
+    tensors = {1: result.metric.a}
+    moved = mlmio.Scaling("minmax", np.ones(DATA.D), np.ones(DATA.D))
+    for scaling, names, message in (
+        (moved, DATA.feature_names, "scaling is not that of the data"),
+        (DATA.scaling, DATA.feature_names[::-1], "features are not those of the data"),
+    ):
+        metric = Metric(tensors, DATA.D, scaling, names)
+        assert message in refused(replace(result, metric=metric))
+
+
+def test_the_data_of_another_result_are_refused() -> None:
+    result = mlmio.solve("linear + nearest", DATA)
+    with pytest.raises(mlmio.DataError, match="give the data set that was solved"):
+        mlmio.verify(result, mlmio.load_dataset("iris", per_class=3))
+
+
+def test_the_composition_is_the_one_that_was_solved() -> None:
+    result = mlmio.solve("linear + nearest", DATA)
+    other = replace(result, composition=mlmio.compose("linear + quadratic + nearest"))
+    assert "was solved" in refused(other)
