@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 from mlmio.blocks import Block, block
 from mlmio.errors import CompositionError
@@ -26,7 +27,10 @@ def parse_blocks(spec: str) -> list[Block]:
             "the composition is empty: give blocks such as 'quadratic + nearest'"
         )
     try:
-        tree = ast.parse(spec.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            # Python has its doubts about "1or 2"; the reader below is stricter.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(spec.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise CompositionError(
             f"cannot read {_short(spec)} as a composition: write blocks joined by +, "

@@ -43,7 +43,7 @@ def test_defining_a_block_again_replaces_it() -> None:
     ("cls", "message"),
     [
         (make("nearest"), "name 'nearest' is taken by formulations.neighbors.nearest:Nearest"),
-        (make("mine", "colour"), "'mine' fills slot 'colour': the slots are terms"),
+        (make("mine", "colour"), "its slot is 'colour': the slots are terms"),
     ],
 )
 def test_a_taken_name_and_an_unknown_slot_are_refused(cls: type[Any], message: str) -> None:
