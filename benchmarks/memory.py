@@ -34,8 +34,8 @@ def main(N: int, D: int) -> None:
 
 def build(spec: str, N: int, D: int) -> None:
     """Build one model in this process and print what it took."""
-    from instances import gaussian_classes
     from pyomo.core import Constraint, Var
+    from synthetic import gaussian_classes
 
     from mlmio import compose
 

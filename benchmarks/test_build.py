@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 from by_hand import nearest
-from instances import gaussian_classes
 from pyomo.core import Constraint, Var
+from synthetic import gaussian_classes
 
 from mlmio import compose
 

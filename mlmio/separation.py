@@ -41,7 +41,7 @@ class Separation:
 
 
 def largest_separation(
-    context: Context, pairs: Pairs, crossing: NDArray[np.bool_], enough: float, integral: bool
+    context: Context, pairs: Pairs, crossing: NDArray[np.bool_], enough: float | None
 ) -> Separation:
     """Solve max t s.t. t ≤ d_ik for crossing pairs, 0 ≤ d ≤ d_max, and the rows built so far.
 
@@ -53,18 +53,16 @@ def largest_separation(
         Pairs that the region holds.
     crossing : (M,) array of bool
         Which of them are of different classes.
-    enough : float
-        Value at which the search may stop.
-    integral : bool
-        Whether integer variables so far (switches of a cardinality) must be integer. Relaxed,
-        the value is an upper bound.
+    enough : float or None
+        Value at which the search may stop where there are integer variables so far, the switches
+        of a cardinality. None relaxes them, which makes δ* an upper bound.
 
     Raises
     ------
     DataError
         If the LP cannot be solved, as with features of very different magnitude.
     """
-    program = _Program(context, pairs, crossing, enough, integral)
+    program = _Program(context, pairs, crossing, enough)
     while True:
         theta, t = program.solve()
         if not program.add_violated(theta, t):
@@ -79,8 +77,7 @@ class _Program:
         context: Context,
         pairs: Pairs,
         crossing: NDArray[np.bool_],
-        enough: float,
-        integral: bool,
+        enough: float | None,
     ) -> None:
         import highspy
 
@@ -104,9 +101,11 @@ class _Program:
                 -self.infinity if column.lb is None else column.lb,
                 self.infinity if column.ub is None else column.ub,
             )
-            if integral and column.is_integer():
+            if enough is not None and column.is_integer():
                 self.highs.changeColIntegrality(n, highspy.HighsVarType.kInteger)
-        self.highs.addVar(-self.infinity, enough)
+        # An LP is not stopped early: on a large face of optima the simplex method loses its way.
+        searches = enough is not None and any(column.is_integer() for column in columns)
+        self.highs.addVar(-self.infinity, enough if searches else context.dmax)
         self.highs.changeColCost(self.t, 1.0)
         for row in range(len(right)):
             part = slice(A.indptr[row], A.indptr[row + 1])

@@ -141,12 +141,10 @@ class Bounded(Block):
             return 0.0
         # A d_min that is given is held to an upper bound only: the solver finds out the rest.
         auto = isinstance(self.dmin, str)
-        least = LEAST_SEPARATION * self.dmax
-        # A little more than is asked for, so that rounding does not decide.
-        enough = 2 * AUTO_DMIN * self.dmax if auto else max(1.01 * float(self.dmin), least)
-        best = largest_separation(context, pairs, crossing, enough, integral=auto)
+        enough = 2 * AUTO_DMIN * self.dmax if auto else None
+        best = largest_separation(context, pairs, crossing, enough)
         dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if auto else float(self.dmin)
-        if dmin > best.value * (1 + 1e-9) or best.value < least:
+        if dmin > best.value * (1 + 1e-9) or best.value < LEAST_SEPARATION * self.dmax:
             raise DataError(self._too_near(context.data, best, dmin))
         context.resolved[self] = replace(self, dmin=dmin)
         return dmin

@@ -102,3 +102,13 @@ def test_auto_needs_no_more_than_twice_a_hundredth() -> None:
     for dmax in (1.0, 5.0):
         assembly = mlmio.compose(f"linear + nearest + bounded(dmax={dmax})").assemble(data)
         assert assembly.context.dmin == pytest.approx(0.01 * dmax)
+
+
+@pytest.mark.parametrize("dmin", ["0.0001", "'auto'"])
+def test_many_parameters_are_no_trouble(dmin: str) -> None:
+    """44 parameters for 60 points: the LP has many optima, and the simplex method finds one."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(3, 8))[y] + 0.7 * rng.normal(size=(60, 8))
+    spec = f"linear + quadratic + nearest + bounded(dmin={dmin})"
+    assert mlmio.compose(spec).assemble(Dataset(X, y)).context.dmin > 0
