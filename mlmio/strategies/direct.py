@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mlmio.solvers.base import Answer, Options, Solver
+from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
 from mlmio.strategies.base import ModelSize, Outcome, Strategy, register_strategy
 
 if TYPE_CHECKING:
@@ -73,6 +73,16 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
     """Solve the model itself, from the point to start from where there is one."""
     if relaxed.reason == "interrupted":
         return Answer("no_incumbent", message=relaxed.message, reason=relaxed.reason)
+    if options.start is None and options.time_limit == LEAST_TIME:
+        # The relaxation took all the time: handing the model over again would only overrun it.
+        bound = relaxed.objective if relaxed.status == "optimal" else None
+        return Answer(
+            "no_incumbent",
+            bound=bound,
+            nonzeros=relaxed.nonzeros,
+            message="stopped at the time limit",
+            reason="time_limit",
+        )
     if options.start is None:
         return solver.solve(assembly.model, options)
     options.start.complete(assembly)
