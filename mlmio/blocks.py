@@ -121,6 +121,13 @@ class Block:
         """
         raise NotImplementedError(f"{type(self).__name__} has no build method")
 
+    def outline(self, context: Context) -> None:
+        """Publish as data what `build` states in rows, for strategies that hold the rows.
+
+        Blocks of the slots ``neighbors`` and ``loss`` override it, with one of the classes of
+        :mod:`mlmio.outline`; without it they can only be solved by strategy ``direct``.
+        """
+
     def check(self, evaluation: Evaluation) -> None:
         """Recompute, in NumPy and from the data alone, what `build` states.
 

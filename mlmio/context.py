@@ -67,6 +67,8 @@ class Context:
         The points that the model is about.
     model : Pyomo model
         The model under construction.
+    whole : bool
+        Whether the model is to hold the rows of the pairs of points; if not, a strategy does.
 
     Attributes
     ----------
@@ -98,13 +100,20 @@ class Context:
         Published by ``encoding``: s_i, the distance to the farthest point that serves i.
     threshold : Pyomo variable
         Published by ``side``: τ, which similar points do not exceed and dissimilar ones reach.
+    exempt : (M, 2) array of int
+        Published by ``region``: pairs i < k of different classes that need not be apart.
+    neighbors : object
+        Published by the outline of ``neighbors``, see :mod:`mlmio.outline`.
+    loss : object or None
+        Published by the outline of ``loss``; None where the slot is empty.
     resolved : dict of Block to Block
         Blocks whose parameters depended on the data, with the values found.
     """
 
-    def __init__(self, data: Dataset, model: Any) -> None:
+    def __init__(self, data: Dataset, model: Any, whole: bool = True) -> None:
         self.data = data
         self.model = model
+        self.whole = whole
         self.terms: dict[int, Any] = {}
         self.distance: Callable[[int, int], Any]
         self.bounds: Callable[[int, int], tuple[float, float]]
@@ -119,6 +128,9 @@ class Context:
         self.surplus: float = 0.0
         self.encode: Callable[[Choice], Mapping[int, Any]]
         self.threshold: Any
+        self.exempt: NDArray[np.intp] = np.empty((0, 2), dtype=np.intp)
+        self.neighbors: Any = None
+        self.loss: Any = None
         self.resolved: dict[Block, Block] = {}
 
     def publish_term(self, order: int, theta: Any) -> None:

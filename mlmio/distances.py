@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from mlmio.context import Context
 
@@ -14,6 +16,8 @@ DISTANCES = ("variables", "substituted")
 
 def add_distances(context: Context, b: Any, distances: str) -> None:
     """Add d_ij for every pair i < j within ``context.bounds``, and publish it.
+
+    Where the model is not whole nothing is added: d_ij is made where a block asks for it.
 
     Parameters
     ----------
@@ -25,6 +29,9 @@ def add_distances(context: Context, b: Any, distances: str) -> None:
         Whether d_ij is a variable with a defining row, or an expression with a row that bounds
         it.
     """
+    if not context.whole:
+        context.distance = lambda i, j: _expression(context, i, j)
+        return
     pairs = list(map(tuple, context.data.pairs().tolist()))
     d = (_variables if distances == "variables" else _expressions)(context, b, pairs)
     context.distance = lambda i, j: d[i, j] if i < j else d[j, i]
@@ -44,6 +51,14 @@ def _variables(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:
         )
         b.define.add(pairs[m], (0.0, body, 0.0))
     return d
+
+
+def _expression(context: Context, i: int, j: int) -> Any:
+    """d_ij as an expression of the parameters."""
+    from pyomo.core.expr import LinearExpression
+
+    ((_, phi),) = context.features(np.array([[i, j]]))
+    return LinearExpression(constant=0, linear_coefs=phi[0].tolist(), linear_vars=context.theta)
 
 
 def _expressions(context: Context, b: Any, pairs: list[tuple[int, int]]) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.errors import DataError
+from mlmio.oracle import Oracle
+from mlmio.outline import region_of
 from mlmio.solvers.highs import silent_highs
 
 if TYPE_CHECKING:
@@ -40,19 +42,14 @@ class Separation:
     pair: tuple[int, int]
 
 
-def largest_separation(
-    context: Context, pairs: Pairs, crossing: NDArray[np.bool_], enough: float | None
-) -> Separation:
+def largest_separation(context: Context, enough: float | None) -> Separation:
     """Solve max t s.t. t ≤ d_ik for crossing pairs, 0 ≤ d ≤ d_max, and the rows built so far.
 
     Parameters
     ----------
     context : Context
-        With the terms published and every row that restricts them alone (cones) built.
-    pairs : (M, 2) array of int
-        Pairs that the region holds.
-    crossing : (M,) array of bool
-        Which of them are of different classes.
+        With the terms published and every row that restricts them alone (cones) built, and with
+        ``exempt``.
     enough : float or None
         Value at which the search may stop where there are integer variables so far, the switches
         of a cardinality. None relaxes them, which makes δ* an upper bound.
@@ -62,54 +59,44 @@ def largest_separation(
     DataError
         If the LP cannot be solved, as with features of very different magnitude.
     """
-    program = _Program(context, pairs, crossing, enough)
+    program = _Program(context, enough)
     while True:
         theta, t = program.solve()
         if not program.add_violated(theta, t):
-            return program.answer(t)
+            return program.answer(theta, t)
 
 
 class _Program:
     """The LP in (θ, …, t), with the rows of the pairs added where violated."""
 
-    def __init__(
-        self,
-        context: Context,
-        pairs: Pairs,
-        crossing: NDArray[np.bool_],
-        enough: float | None,
-    ) -> None:
+    def __init__(self, context: Context, enough: float | None) -> None:
         import highspy
 
-        self.context, self.pairs, self.crossing = context, pairs, crossing
-        self.distances = np.empty(len(pairs))
+        self.context = context
+        self.oracle = Oracle(context.data, context.orders, context.exempt)
         # A row is added once: the solver, which drops tiny coefficients, may leave it violated.
-        self.added = {sign: np.zeros(len(pairs), dtype=bool) for sign in (1.0, -1.0)}
+        self.added: set[tuple[float, int, int]] = set()
         self.infinity = highspy.kHighsInf
-        self.active = np.array([not theta.fixed for theta in context.theta])
-        self.P = int(self.active.sum())
-        columns, A, right = _rows_so_far(context)
-        self.t = len(columns)
+        region = region_of(context)
+        self.P, self.t = region.P, len(region.columns)
         self.highs = silent_highs()
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
             self.highs.setOptionValue(name, TOLERANCE)
         self.highs.setOptionValue("mip_rel_gap", 0.0)
         self.highs.setOptionValue("time_limit", TIME_LIMIT)
         self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
-        for n, column in enumerate(columns):
-            self.highs.addVar(
-                -self.infinity if column.lb is None else column.lb,
-                self.infinity if column.ub is None else column.ub,
-            )
-            if enough is not None and column.is_integer():
+        for n in range(self.t):
+            self.highs.addVar(region.lower[n], region.upper[n])
+            if enough is not None and region.integer[n]:
                 self.highs.changeColIntegrality(n, highspy.HighsVarType.kInteger)
         # An LP is not stopped early: on a large face of optima the simplex method loses its way.
-        searches = enough is not None and any(column.is_integer() for column in columns)
+        searches = enough is not None and region.integer.any()
         self.highs.addVar(-self.infinity, enough if searches else context.dmax)
         self.highs.changeColCost(self.t, 1.0)
-        for row in range(len(right)):
-            part = slice(A.indptr[row], A.indptr[row + 1])
-            self._add(A.indices[part], A.data[part], -self.infinity, float(right[row]))
+        for row in range(len(region.b)):
+            part = slice(region.A.indptr[row], region.A.indptr[row + 1])
+            right = float(region.b[row])
+            self._add(region.A.indices[part], region.A.data[part], -self.infinity, right)
 
     def solve(self) -> tuple[Array, float]:
         """Solve the LP with the rows that it has."""
@@ -123,63 +110,38 @@ class _Program:
                 f"as scale='minmax' does, or give bounded(dmin=…) a number"
             )
         solution = np.array(self.highs.getSolution().col_value)
-        theta = np.zeros(len(self.active))
-        theta[self.active] = solution[: self.P]
-        return theta, float(solution[self.t])
+        return solution[: self.P], float(solution[self.t])
 
     def add_violated(self, theta: Array, t: float) -> int:
         """Add the most violated rows; returns how many."""
-        self.distances = np.empty(len(self.pairs))
-        for part, phi in self.context.features(self.pairs):
-            self.distances[part] = phi @ theta
-        d = self.distances
-        too_far = self._largest(d - self.context.dmax, 1.0)
-        too_near = self._largest(np.where(self.crossing, t, 0.0) - d, -1.0)
-        columns = np.arange(self.P, dtype=np.int32)
-        for rows, sign in ((too_far, 1.0), (too_near, -1.0)):
-            limit = self.context.dmax if sign > 0 else 0.0
-            for part, phi in self.context.features(self.pairs[rows]):
-                for m, coefficients in zip(rows[part], sign * phi[:, self.active], strict=True):
-                    # t ≤ d_ik holds for crossing pairs only.
-                    with_t = sign < 0 and self.crossing[m]
-                    indices = np.append(columns, np.int32(self.t)) if with_t else columns
-                    values = np.append(coefficients, 1.0) if with_t else coefficients
-                    self._add(indices, values, -self.infinity, limit)
-        return len(too_far) + len(too_near)
+        before = len(self.added)
+        for sign, (pairs, amounts) in zip(
+            (1.0, -1.0), self.oracle.violated(theta, t, self.context.dmax), strict=True
+        ):
+            violated = pairs[amounts > 10 * TOLERANCE].tolist()
+            fresh = [pair for pair in violated if (sign, *pair) not in self.added]
+            self._add_rows(np.array(fresh[:ROWS_A_ROUND], dtype=np.intp).reshape(-1, 2), sign)
+        return len(self.added) - before
 
-    def _largest(self, violation: Array, sign: float) -> Pairs:
-        """Positions of the largest violations beyond the tolerance, of rows not yet there."""
-        positions = np.flatnonzero((violation > 10 * TOLERANCE) & ~self.added[sign])
-        if len(positions) > ROWS_A_ROUND:
-            order = np.argpartition(-violation[positions], ROWS_A_ROUND)[:ROWS_A_ROUND]
-            positions = positions[order]
-        self.added[sign][positions] = True
-        return positions
+    def _add_rows(self, pairs: Pairs, sign: float) -> None:
+        """Add d ≤ d_max for sign 1, and t ≤ d, or 0 ≤ d within a class, for sign −1."""
+        columns = np.arange(self.P, dtype=np.int32)
+        crossing = self.context.data.apart(*pairs.T)
+        limit = self.context.dmax if sign > 0 else 0.0
+        for part, phi in self.context.features(pairs):
+            for pair, across, row in zip(pairs[part], crossing[part], sign * phi, strict=True):
+                with_t = sign < 0 and across
+                indices = np.append(columns, np.int32(self.t)) if with_t else columns
+                values = np.append(row, 1.0) if with_t else row
+                self._add(indices, values, -self.infinity, limit)
+                self.added.add((sign, *pair.tolist()))
 
     def _add(self, indices: Any, values: Array, lower: float, upper: float) -> None:
         self.highs.addRow(lower, upper, len(indices), indices, values)
 
-    def answer(self, t: float) -> Separation:
+    def answer(self, theta: Array, t: float) -> Separation:
         """Read the optimum: δ* and the crossing pair that is nearest there."""
-        d = np.where(self.crossing, self.distances, np.inf)
-        i, k = self.pairs[int(np.argmin(d))]
-        return Separation(t, (int(i), int(k)))
-
-
-def _rows_so_far(context: Context) -> tuple[list[Any], Any, Array]:
-    """Rows A x ≤ b of what is built so far, the free parameters θ first among the columns."""
-    from pyomo.core import Constraint
-    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
-    from scipy.sparse import csr_array
-
-    free = [theta for theta in context.theta if not theta.fixed]
-    if next(context.model.component_data_objects(Constraint, active=True), None) is None:
-        return free, csr_array((0, len(free))), np.empty(0)
-    form = LinearStandardFormCompiler().write(context.model)
-    known = {id(theta) for theta in free}
-    columns = free + [column for column in form.columns if id(column) not in known]
-    position = {id(column): index for index, column in enumerate(columns)}
-    A = form.A.tocoo()
-    where = np.array([position[id(column)] for column in form.columns], dtype=np.int32)
-    shape = (A.shape[0], len(columns))
-    return columns, csr_array((A.data, (A.row, where[A.col])), shape=shape), form.rhs
+        # Those that are nearer than t + 1 are all pairs; the most violated comes first.
+        _, (pairs, _) = self.oracle.violated(theta, t + 1.0, np.inf)
+        i, k = pairs[self.context.data.apart(*pairs.T)][0].tolist()
+        return Separation(t, (i, k))

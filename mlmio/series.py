@@ -55,7 +55,7 @@ def parameter_count(D: Any, order: int) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _multiplicities(D: int, order: int) -> Array:
+def multiplicities(D: int, order: int) -> Array:
     """How often each multiset's entry occurs in the full tensor."""
     counts = [
         factorial(order) // prod(factorial(int(c)) for c in np.bincount(row))
@@ -85,7 +85,7 @@ def features(delta: Array, order: int) -> Array:
     product = u[:, sets[:, 0]]
     for position in range(1, order):
         product = product * u[:, sets[:, position]]
-    return product * _multiplicities(delta.shape[1], order)
+    return product * multiplicities(delta.shape[1], order)
 
 
 def pair_features(
@@ -179,7 +179,8 @@ class SeriesTerm(Block):
         """
         import pyomo.environ as pyo
 
-        self._check_memory(context.data)
+        if context.whole:
+            self._check_memory(context.data)
         self._check_magnitude(context.data)
         sets = multisets(context.data.D, self.order)
         b.theta = pyo.Var(range(len(sets)), initialize=0.0)

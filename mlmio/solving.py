@@ -13,7 +13,8 @@ from mlmio.data import Dataset
 from mlmio.errors import DataError
 from mlmio.metric import Metric
 from mlmio.registry import strategies
-from mlmio.result import Result, verify
+from mlmio.result import Result
+from mlmio.result import verify as hold_to_data
 from mlmio.solvers.base import Options, Solver, get_solver
 from mlmio.solvers.starts import start_from
 from mlmio.strategies.base import Outcome, Strategy
@@ -22,8 +23,8 @@ from mlmio.strategies.base import Outcome, Strategy
 def solve(
     composition: Composition | Block | str,
     data: Dataset,
-    solver: str = "highs",
-    strategy: str = "direct",
+    solver: str | None = None,
+    strategy: str | None = None,
     *,
     time_limit: float | None = None,
     threads: int = 1,
@@ -34,6 +35,7 @@ def solve(
     log: str | Path | bool = False,
     options: Mapping[str, Any] | None = None,
     start: Metric | Result | None = None,
+    verify: str = "standard",
 ) -> Result:
     """Solve a composition on data, and verify what comes back.
 
@@ -43,8 +45,11 @@ def solve(
         What to solve.
     data : Dataset
         The points.
-    solver, strategy : str
-        Registered names, see ``mlmio solvers``.
+    solver : str, optional
+        Registered name, see ``mlmio solvers``; HiGHS by default, where the strategy needs one.
+    strategy : str, optional
+        ``"direct"``, ``"rows"``, ``"alternating"``, ``"disjunctive"`` or ``"auto"``. By default
+        ``"auto"``, and ``"direct"`` where a solver is asked for.
     time_limit : float, optional
         Wall-clock seconds for the solver.
     threads, seed, rel_gap, abs_gap, node_limit, log
@@ -53,6 +58,9 @@ def solve(
         Further options under the solver's own names.
     start : Metric or Result, optional
         Point to start from. One that violates the model is refused, and the result says so.
+    verify : {"standard", "full"}
+        Every result is held to the data; ``"full"`` also has HiGHS solve a sample of the branches
+        again that strategy ``disjunctive`` closed.
 
     Returns
     -------
@@ -90,23 +98,32 @@ def solve(
         log=log,
         options=dict(options or {}),
         start=None if start is None else start_from(start),
+        verify=verify,
     )
+    if strategy is None:
+        strategy = "auto" if solver is None else "direct"
     chosen: Strategy = strategies.get(strategy)()
-    adapter = get_solver(solver, composition.problem_class, asked)
+    adapter = None
+    if chosen.needs_solver:
+        adapter = get_solver(solver or "highs", composition.problem_class, asked)
     outcome = chosen.run(composition, data, adapter, asked)
     return _result(composition, outcome, adapter, strategy, asked)
 
 
 def _result(
-    composition: Composition, outcome: Outcome, solver: Solver, strategy: str, options: Options
+    composition: Composition,
+    outcome: Outcome,
+    solver: Solver | None,
+    strategy: str,
+    options: Options,
 ) -> Result:
     answer = outcome.answer
     result = Result(
         composition=composition,
         resolved=outcome.resolved,
         data_name=outcome.data.name,
-        solver=solver.name,
-        version=solver.version() or "",
+        solver="mlmio" if solver is None else solver.name,
+        version=_own_version() if solver is None else solver.version() or "",
         strategy=strategy,
         status=answer.status,
         message=answer.message,
@@ -126,12 +143,18 @@ def _result(
         metric=outcome.metric,
         outliers=outcome.data.ids[outcome.outliers],
     )
-    verified = verify(result, outcome.data)
+    verified = hold_to_data(result, outcome.data)
     if result.status == "feasible" and _understated(verified):
         # The solver's choice of neighbours was not yet the best for its own metric.
         assert verified.certificate is not None
-        return verify(replace(result, objective=verified.certificate.objective), outcome.data)
+        return hold_to_data(replace(result, objective=verified.certificate.objective), outcome.data)
     return verified
+
+
+def _own_version() -> str:
+    from mlmio import __version__
+
+    return __version__
 
 
 def _understated(result: Result) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from mlmio.blocks import Block, Size, check_number, register_block
 from mlmio.context import Margin
 from mlmio.errors import CompositionError
+from mlmio.outline import Softening
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -73,14 +74,23 @@ class Hinge(Block):
         """
         import pyomo.environ as pyo
 
-        if context.dmin <= 0.0:
-            raise CompositionError(
-                f"'{self}' with d_min = 0 is won by the zero metric: give bounded a dmin above 0"
-            )
+        self._check_scale(context)
         b.slack = pyo.Var(range(context.data.N), bounds=(0.0, None))
         context.margin = Margin(self.margin, self.margin)
         context.relief = lambda i, k, big_m: b.slack[i]
         return -1.0 / context.data.N * sum(b.slack.values())
+
+    def outline(self, context: Context) -> None:
+        """Publish the margin and the price of lacking it."""
+        self._check_scale(context)
+        context.margin = Margin(self.margin, self.margin)
+        context.loss = Softening(self.margin, 1.0 / context.data.N)
+
+    def _check_scale(self, context: Context) -> None:
+        if context.dmin <= 0.0:
+            raise CompositionError(
+                f"'{self}' with d_min = 0 is won by the zero metric: give bounded a dmin above 0"
+            )
 
     def check(self, evaluation: Evaluation) -> None:
         """Publish the margin; what points lack of it is paid for."""

@@ -12,6 +12,7 @@ from mlmio.blocks import Block, Size, check_choice, check_count, check_number, r
 from mlmio.context import Margin
 from mlmio.data.validation import shown
 from mlmio.errors import DataError
+from mlmio.outline import GivingUp
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -121,6 +122,13 @@ class Outliers(Block):
             )
         self._publish(context, b)
         return -self.rho * sum(b.z.values())
+
+    def outline(self, context: Context) -> None:
+        """Publish the price, the semantics and the floor."""
+        self._check_floor(context)
+        context.margin = Margin(0.0, context.dmax)
+        context.surplus = 1.0
+        context.loss = GivingUp(self.rho, *SEMANTICS[self.semantics], self.keep)
 
     def _check_floor(self, context: Context) -> None:
         data = context.data

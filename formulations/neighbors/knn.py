@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mlmio.blocks import Block, Size, check_choice, check_count, check_number, register_block
 from mlmio.errors import CompositionError
+from mlmio.outline import Majority
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -155,6 +156,11 @@ class KNearest(Block):
         b.beyond = pyo.Constraint(list(map(tuple, data.non_pairs().tolist())), rule=beyond)
         context.couple(b.u)
         return b.kappa + weight * sum(b.u[i, j] for i in points for j in co[i])
+
+    def outline(self, context: Context) -> None:
+        """Publish K and eps."""
+        settled = self._resolve(context)
+        context.neighbors = Majority(self.K, float(settled.eps))
 
     def _resolve(self, context: Context) -> KNearest:
         """Give eps and W their values for these data, and publish them."""

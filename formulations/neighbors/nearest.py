@@ -10,6 +10,7 @@ import numpy as np
 
 from mlmio.blocks import Block, Size, check_count, register_block
 from mlmio.context import Choice
+from mlmio.outline import Serving
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -113,6 +114,10 @@ class Nearest(Block):
         lower = None if np.isinf(margin.lower) else margin.lower
         b.margin = pyo.Var(bounds=(lower, margin.upper))
         return b.margin
+
+    def outline(self, context: Context) -> None:
+        """Publish k."""
+        context.neighbors = Serving(self.k)
 
     def check(self, evaluation: Evaluation) -> None:
         """Choose the k nearest points that may serve; λ is what the worst point allows."""

@@ -117,16 +117,14 @@ class Bounded(Block):
         """Add the distances and hold them within their bounds."""
         data = context.data
         context.dmax = self.dmax
-        conflicts = self._given_up(data)
+        context.exempt = conflicts = self._given_up(data)
         context.conflicting = np.unique(conflicts)
-        pairs = _without(data.pairs(), conflicts, data.N)
-        crossing = data.apart(*pairs.T)
-        dmin = self._resolve(context, pairs, crossing)
-        apart = data.apart_rows(np.arange(data.N))
-        apart[tuple(conflicts.T)] = apart[tuple(conflicts.T[::-1])] = False
-        held = apart.tolist()
-        context.dmin = dmin
-        context.bounds = lambda i, j: (dmin if held[i][j] else 0.0, self.dmax)
+        context.dmin = dmin = self._resolve(context)
+        if context.whole:
+            apart = data.apart_rows(np.arange(data.N))
+            apart[tuple(conflicts.T)] = apart[tuple(conflicts.T[::-1])] = False
+            held = apart.tolist()
+            context.bounds = lambda i, j: (dmin if held[i][j] else 0.0, self.dmax)
         add_distances(context, b, self.distances)
 
     def _given_up(self, data: Dataset) -> NDArray[np.intp]:
@@ -134,15 +132,16 @@ class Bounded(Block):
         conflicts = data.conflicts()
         return conflicts if self.duplicates == "outlier" else conflicts[:0]
 
-    def _resolve(self, context: Context, pairs: Any, crossing: Any) -> float:
+    def _resolve(self, context: Context) -> float:
         """d_min as a number that the data allow."""
-        if self.dmin == 0.0 or not crossing.any():
+        crossing = context.data.non_pair_count > 2 * len(context.exempt)
+        if self.dmin == 0.0 or not crossing:
             context.resolved[self] = replace(self, dmin=0.0)
             return 0.0
         # A d_min that is given is held to an upper bound only: the solver finds out the rest.
         auto = isinstance(self.dmin, str)
         enough = 2 * AUTO_DMIN * self.dmax if auto else None
-        best = largest_separation(context, pairs, crossing, enough)
+        best = largest_separation(context, enough)
         dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if auto else float(self.dmin)
         if dmin > best.value * (1 + 1e-9) or best.value < LEAST_SEPARATION * self.dmax:
             raise DataError(self._too_near(context.data, best, dmin))
@@ -193,9 +192,3 @@ class Bounded(Block):
     def size(self, n: Any) -> Size:
         """E variables and E rows, or E rows."""
         return Size(variables=n.pairs if self.distances == "variables" else 0, rows=n.pairs)
-
-
-def _without(pairs: NDArray[np.intp], left_out: NDArray[np.intp], N: int) -> NDArray[np.intp]:
-    """Pairs i < j that are not among those left out."""
-    keys = pairs[:, 0] * N + pairs[:, 1]
-    return pairs[~np.isin(keys, left_out[:, 0] * N + left_out[:, 1])] if len(left_out) else pairs

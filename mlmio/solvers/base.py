@@ -67,6 +67,9 @@ class Options:
     start : Start or None
         Point to start from. A strategy sets the model's variables to it, as ``start.complete``
         does; where this is not None, an adapter hands on the values that they have.
+    verify : {"standard", "full"}
+        Whether a strategy with a bound of its own also solves a sample of what it closed again,
+        with another solver.
 
     Raises
     ------
@@ -83,6 +86,7 @@ class Options:
     log: str | Path | bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     start: Start | None = None
+    verify: str = "standard"
 
     def __post_init__(self) -> None:
         limit = self.time_limit is None or (_number(self.time_limit) and self.time_limit > 0)
@@ -95,6 +99,7 @@ class Options:
         self._hold("abs_gap", gap, "a finite number of at least 0")
         nodes = self.node_limit is None or _whole(self.node_limit, 1)
         self._hold("node_limit", nodes, "a whole number of at least 1, or None")
+        self._hold("verify", self.verify in ("standard", "full"), "'standard' or 'full'")
         self._hold("log", self._writable(), "a file in a folder that exists, True or False")
 
     def _hold(self, name: str, good: bool, wanted: str) -> None:

@@ -13,6 +13,7 @@ from mlmio.errors import SolverError
 
 if TYPE_CHECKING:
     from mlmio.assembly import Assembly
+    from mlmio.data import Dataset
     from mlmio.metric import Metric
     from mlmio.result import Result
 
@@ -41,13 +42,22 @@ class Start:
             If the metric is of another number of features.
         """
         data = assembly.data
+        assembly.complete(self.in_scaling_of(data), np.isin(data.ids, self.outliers))
+
+    def in_scaling_of(self, data: Dataset) -> Metric:
+        """Return the metric in the scaled coordinates of the data.
+
+        Raises
+        ------
+        SolverError
+            If it is of another number of features.
+        """
         if self.metric.D != data.D:
             raise SolverError(
                 f"start is a metric of {self.metric.D} features and the data have {data.D}: give "
                 f"one learned from the same features"
             )
-        metric = _in_scaling(self.metric, data.scaling)
-        assembly.complete(metric, np.isin(data.ids, self.outliers))
+        return _in_scaling(self.metric, data.scaling)
 
 
 def start_from(point: Metric | Result) -> Start:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mlmio.errors import SolverError
 from mlmio.registry import strategies
 from mlmio.solvers.base import Answer, Options, Solver
 
@@ -78,12 +79,15 @@ class Strategy:
     ----------
     name : str
         Name by which the strategy is asked for.
+    needs_solver : bool
+        Whether it hands models to a solver.
     """
 
     name: ClassVar[str]
+    needs_solver: ClassVar[bool] = True
 
     def run(
-        self, composition: Composition, data: Dataset, solver: Solver, options: Options
+        self, composition: Composition, data: Dataset, solver: Solver | None, options: Options
     ) -> Outcome:
         """Solve `composition` on `data`.
 
@@ -93,6 +97,26 @@ class Strategy:
             If it cannot take the composition; the message names the block.
         """
         raise NotImplementedError(f"{type(self).__name__} runs nothing")
+
+
+def refuse_solver_options(strategy: str, options: Options) -> None:
+    """Refuse options under a solver's own names, where there is no solver.
+
+    Raises
+    ------
+    SolverError
+        Naming the first.
+    """
+    if options.options:
+        raise SolverError(
+            f"strategy {strategy!r} hands no model to a solver, so that the option "
+            f"{next(iter(options.options))!r} has no meaning: leave it out"
+        )
+
+
+def given_metric(options: Options, data: Dataset) -> Metric | None:
+    """Return the metric to start from in the scaled coordinates of the data, if one is given."""
+    return None if options.start is None else options.start.in_scaling_of(data)
 
 
 def register_strategy(cls: type[Any]) -> type[Any]:

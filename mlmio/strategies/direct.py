@@ -27,9 +27,10 @@ class Direct(Strategy):
     name: ClassVar[str] = "direct"
 
     def run(
-        self, composition: Composition, data: Dataset, solver: Solver, options: Options
+        self, composition: Composition, data: Dataset, solver: Solver | None, options: Options
     ) -> Outcome:
         """Solve `composition` on `data` with `solver`."""
+        assert solver is not None, "a strategy that needs a solver is given one"
         start = perf_counter()
         assembly = composition.assemble(data)
         built = perf_counter()

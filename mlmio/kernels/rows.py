@@ -1,0 +1,373 @@
+"""The rows of a node of the search: named by numbers, made on demand, priced against the data.
+
+A row is named by ``(kind·N + i)·N + k``, so that a node is a short list of numbers: its row is
+made anew from the features of the pairs and from who serves i there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.kernels.simplex import (
+    LEANING,
+    OPTIMAL,
+    Program,
+    Scratch,
+    Vertex,
+    compiled,
+    leaf,
+    new_scratch,
+    new_vertex,
+    refactor,
+    simplex,
+)
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+#: Kinds of rows: d_ik ≤ d_max, d_ik ≥ its least, a row of the region, λ ≤ d_ik, and from
+#: SEPARATION on d_ij + λ ≤ d_ik for the first, second, … point j that serves i.
+FAR, NEAR, REGION, BARE, SEPARATION = range(5)
+
+#: What is decided of a point: nothing, that it is kept, that it is given up.
+OPEN, KEPT, GIVEN_UP = range(3)
+
+# Violation of a row, in units of the distance, above which it is taken in.
+VIOLATED = 1e-8
+MOST_STEPS = 20_000
+
+
+class Table(NamedTuple):
+    """The data of the rows.
+
+    Parameters
+    ----------
+    features : (N, P, N) array
+        φ_ik, each parameter in units of its own.
+    least : (N, N) array
+        Least distance of each pair.
+    dmax : float
+        Greatest distance.
+    A, b : (m, R) and (R,) arrays
+        Rows of the region, by columns.
+    """
+
+    features: Array
+    least: Array
+    dmax: float
+    A: Array
+    b: Array
+
+
+class Classes(NamedTuple):
+    """Who is of which class.
+
+    Parameters
+    ----------
+    together, apart : (N, N) arrays of bool
+        Which pairs are of one class, and which of classes that differ.
+    y, sizes : (N,) and (C,) arrays of int
+        Classes and their sizes.
+    """
+
+    together: Mask
+    apart: Mask
+    y: Integers
+    sizes: Integers
+
+
+class Columns(NamedTuple):
+    """The columns: parameters, others of the region, and λ, the last.
+
+    Parameters
+    ----------
+    c, lower, upper : (m,) arrays
+        Objective and bounds.
+    artificial : (2, m) array of bool
+        Columns whose lower and whose upper bounds are not the model's own.
+    integer : (m,) array of bool
+        Columns that must be whole numbers.
+    """
+
+    c: Array
+    lower: Array
+    upper: Array
+    artificial: Mask
+    integer: Mask
+
+
+class Rules(NamedTuple):
+    """Who must be served by how many, and who may be given up.
+
+    Parameters
+    ----------
+    k : int
+        How many serve each kept point.
+    price : float
+        Of a point that is given up.
+    may_give_up, own, others, serving : bool
+        Whether points may be given up; then whether that relieves their own rows, those of
+        others, and whether they may still serve.
+    keep : int
+        Least number of kept points in every class.
+    """
+
+    k: int
+    price: float
+    may_give_up: bool
+    own: bool
+    others: bool
+    serving: bool
+    keep: int
+
+
+class Instance(NamedTuple):
+    """A problem with linear programs in (θ, other columns, λ).
+
+    Compiled functions take its parts: a tuple is taken apart wherever it is named.
+
+    Parameters
+    ----------
+    table, classes, columns, rules
+        Its parts.
+    fixed : (N,) array of int
+        What is decided of the points from the start.
+    """
+
+    table: Table
+    classes: Classes
+    columns: Columns
+    rules: Rules
+    fixed: Integers
+
+
+class Work(NamedTuple):
+    """Memory of one thread: the rows at hand, vertices of node and child, distances."""
+
+    program: Program
+    codes: Integers
+    scratch: Scratch
+    vertex: Vertex
+    child: Vertex
+    d: Array
+    row: Array
+    separation: Array
+
+
+def new_work(instance: Instance) -> Work:
+    """Return memory for the nodes of an instance."""
+    columns = instance.columns
+    m, N = len(columns.c), len(instance.fixed)
+    capacity = 2000 + 20 * N * instance.rules.k + len(instance.table.b)
+    program = Program(
+        columns.c,
+        columns.lower.copy(),
+        columns.upper.copy(),
+        columns.artificial,
+        np.zeros((m, capacity)),
+        np.zeros(capacity),
+        np.zeros(capacity),
+    )
+    return Work(
+        program,
+        np.zeros(capacity, dtype=np.int64),
+        new_scratch(m, capacity),
+        new_vertex(m),
+        new_vertex(m),
+        np.empty((N, N)),
+        np.empty(N),
+        np.empty(N),
+    )
+
+
+@leaf
+def distances_of(features, x, i, d):
+    """Write the distances of point i to all points into `d`."""
+    N, P, _ = features.shape
+    for k in range(N):
+        d[k] = 0.0
+    for p in range(P):
+        value = x[p]
+        if value != 0.0:
+            for k in range(N):
+                d[k] += value * features[i, p, k]
+
+
+@leaf
+def take_in(table, served_by, program, codes, n, kind, i, k):
+    """Add a row to those at hand; returns how many there are then."""
+    features, A, b = table.features, program.A, program.b
+    if n >= len(b):
+        # A row that is left out makes a bound weaker, never wrong.
+        return n
+    m, (N, P, _) = len(A), features.shape
+    for p in range(m):
+        A[p, n] = 0.0
+    b[n] = 0.0
+    if kind == REGION:
+        rows = table.A
+        b[n] = table.b[i * N + k]
+        for p in range(m):
+            A[p, n] = rows[p, i * N + k]
+    else:
+        sign = 1.0 if kind == FAR else -1.0
+        for p in range(P):
+            A[p, n] = sign * features[i, p, k]
+    if kind == FAR:
+        b[n] = table.dmax
+    elif kind == NEAR:
+        b[n] = -table.least[i, k]
+    elif kind >= BARE:
+        A[m - 1, n] = 1.0
+    if kind >= SEPARATION:
+        j = served_by[i, kind - SEPARATION]
+        for p in range(P):
+            A[p, n] += features[i, p, j]
+    square = 0.0
+    for p in range(m):
+        square += A[p, n] * A[p, n]
+    # Never so small that a row counts as kept here and as violated by VIOLATED.
+    program.scale[n] = max(1.0 / np.sqrt(square + 1e-12), 0.25)
+    codes[n] = (kind * N + i) * N + k
+    return n + 1
+
+
+@leaf
+def take_in_code(table, served_by, program, codes, n, code):
+    """Add the row of a code."""
+    N = len(table.least)
+    kind, i, k = code // (N * N), (code // N) % N, code % N
+    return take_in(table, served_by, program, codes, n, kind, i, k)
+
+
+@compiled
+def take_in_violated(table, apart, rules, state, served_by, program, codes, all_d, n, x):
+    """Add, for every point, the most violated row of each kind; the distances are left in d."""
+    N = len(state)
+    margin, dmax = x[len(x) - 1], table.dmax
+    worst, by = np.empty(4), np.empty(4, np.int64)
+    for i in range(N):
+        d, least = all_d[i], table.least[i]
+        distances_of(table.features, x, i, d)
+        worst[FAR], worst[NEAR], by[FAR], by[NEAR] = VIOLATED, VIOLATED, -1, -1
+        for k in range(i + 1, N):
+            if d[k] - dmax > worst[FAR]:
+                worst[FAR], by[FAR] = d[k] - dmax, k
+            if least[k] - d[k] > worst[NEAR]:
+                worst[NEAR], by[NEAR] = least[k] - d[k], k
+        fence, fence_at = nearest_fence(apart[i], rules.others, state, d)
+        by[BARE] = -1
+        if fence >= 0 and not rules.own and margin - fence_at > VIOLATED:
+            by[BARE] = fence
+        by[REGION] = -1
+        for kind in range(SEPARATION + rules.k):
+            other = by[kind] if kind < SEPARATION else -1
+            if kind >= SEPARATION and fence >= 0 and state[i] == KEPT:
+                j = served_by[i, kind - SEPARATION]
+                if j >= 0 and d[j] + margin - fence_at > VIOLATED:
+                    other = fence
+            if other >= 0:
+                n = take_in(table, served_by, program, codes, n, kind, i, other)
+    return n
+
+
+@leaf
+def nearest_fence(apart, others, state, d):
+    """Return the nearest non-class point that counts, and its distance; −1 if none does."""
+    fence, fence_at = -1, np.inf
+    for k in range(len(d)):
+        if d[k] < fence_at and apart[k] and (not others or state[k] == KEPT):
+            fence, fence_at = k, d[k]
+    return fence, fence_at
+
+
+@leaf
+def take_in_broken_region(table, served_by, program, codes, n, x):
+    """Add the rows of the region that a point breaks."""
+    A, b = table.A, table.b
+    m, N = len(x), len(table.least)
+    for r in range(len(b)):
+        excess = -b[r]
+        for p in range(m):
+            excess += A[p, r] * x[p]
+        if excess > VIOLATED:
+            n = take_in(table, served_by, program, codes, n, REGION, r // N, r % N)
+    return n
+
+
+@compiled
+def solve_node(instance, state, served_by, work, n, cutoff, counts):
+    """Solve the program of the work's vertex with every row of the node, taken in on demand.
+
+    Returns
+    -------
+    (int, int)
+        What the last run of the simplex method ended with, and how many rows are at hand.
+    """
+    table, apart, rules = instance.table, instance.classes.apart, instance.rules
+    program, vertex, scratch = work.program, work.vertex, work.scratch
+    codes, d, x = work.codes, work.d, work.vertex.x
+    while True:
+        status, steps = simplex(program, n, vertex, scratch, cutoff, MOST_STEPS)
+        counts[0] += 1
+        counts[1] += steps
+        if status != OPTIMAL and status != LEANING:
+            return status, n
+        before = n
+        n = take_in_broken_region(table, served_by, program, codes, n, x)
+        n = take_in_violated(table, apart, rules, state, served_by, program, codes, d, n, x)
+        if n == before:
+            return status, n
+
+
+@compiled
+def load(instance, served_by, work, codes, basis, lower, upper):
+    """Make the rows and the vertex of a node from its codes; returns how many rows there are."""
+    table, program, at_hand = instance.table, work.program, work.codes
+    start = work.vertex.basis
+    n = 0
+    for code in codes:
+        n = take_in_code(table, served_by, program, at_hand, n, code)
+    for r in range(len(basis)):
+        start[r] = basis[r]
+        if basis[r] < 0:
+            continue
+        where = 0
+        while where < n and at_hand[where] != basis[r]:
+            where += 1
+        if where == n:
+            n = take_in_code(table, served_by, program, at_hand, n, basis[r])
+        start[r] = where
+    for p in range(len(lower)):
+        program.lower[p] = lower[p]
+        program.upper[p] = upper[p]
+    refactor(program, work.vertex)
+    return n
+
+
+@leaf
+def named(codes, vertex, basis):
+    """Write the basis of a vertex by the codes of its rows."""
+    for r in range(len(basis)):
+        code = vertex.basis[r]
+        basis[r] = codes[code] if code >= 0 else code
+
+
+@compiled
+def worth_keeping(work, n, slack):
+    """Return the codes of the rows in the basis and of those that are nearly tight."""
+    A, b, scale, x = work.program.A, work.program.b, work.program.scale, work.vertex.x
+    keep = np.zeros(n, dtype=np.bool_)
+    for r in range(n):
+        value = -b[r]
+        for p in range(len(x)):
+            value += x[p] * A[p, r]
+        keep[r] = value * scale[r] > -slack
+    for code in work.vertex.basis:
+        if code >= 0:
+            keep[code] = True
+    return work.codes[:n][keep]

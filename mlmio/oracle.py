@@ -1,0 +1,207 @@
+"""The oracle: what is nearest, farthest and violated under some parameters, without N² memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.series import multiplicities, multisets, parameter_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mlmio.data import Dataset
+    from mlmio.kernels.distances import Form
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """The nearest points of every point's own class and of others.
+
+    Parameters
+    ----------
+    served_by : (N, k) array of int
+        Of its own class, nearest first, −1 where there are no more.
+    served_at : (N, k) array
+        Their distances, infinite where there are no more.
+    fenced_by : (N, q) array of int
+        Of other classes, likewise.
+    fenced_at : (N, q) array
+        Their distances.
+    """
+
+    served_by: Pairs
+    served_at: Array
+    fenced_by: Pairs
+    fenced_at: Array
+
+    @property
+    def separation(self) -> Array:
+        """(N,) distance to the nearest of other classes minus that to the k-th of the own."""
+        return self.fenced_at[:, 0] - self.served_at[:, -1]
+
+
+class Oracle:
+    """Answers what a strategy asks of the data for some θ.
+
+    One question costs O(N²(P + R)) operations, for P parameters of the orders other than 2 and R
+    non-zero eigenvalues of B, and O(N) memory; it uses as many threads as numba is set to.
+
+    Parameters
+    ----------
+    data : Dataset
+        The points.
+    orders : sequence of int
+        Orders of the terms, in the order of θ.
+    exempt : (M, 2) array of int
+        Pairs of different classes that need not be apart, because they coincide.
+    rows : (n,) array of int, optional
+        The points that count, numbered anew; all by default.
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        orders: Sequence[int],
+        exempt: Pairs | None = None,
+        rows: Pairs | None = None,
+    ) -> None:
+        from mlmio.kernels.distances import Classes
+
+        self.rows = np.arange(data.N) if rows is None else rows
+        self.D, self.orders = data.D, tuple(orders)
+        twin = np.full(data.N, -1)
+        for group, (i, k) in enumerate(() if exempt is None else exempt):
+            twin[[i, k]] = twin[i] if twin[i] >= 0 else group
+        first = np.unique(data.y, return_index=True)[1]
+        apart = np.asarray(data.apart(first[:, None], first[None, :]), dtype=bool)
+        y = data.y[self.rows].astype(np.int64)
+        self._classes = Classes(y, apart, twin[self.rows].astype(np.int64))
+        self._X = np.ascontiguousarray(data.X[self.rows].T)
+        self._everyone = np.ones(len(y), dtype=bool)
+
+    def nearest(
+        self,
+        theta: Array,
+        k: int = 1,
+        q: int = 1,
+        serving: Mask | None = None,
+        fencing: Mask | None = None,
+    ) -> Neighborhood:
+        """Return the `k` nearest points of every point's class and the `q` nearest of others.
+
+        Parameters
+        ----------
+        theta : (P,) array
+            Parameters, order by order.
+        k, q : int
+            How many.
+        serving, fencing : (N,) arrays of bool, optional
+            Which points count among those of the same class, and of others; all by default.
+        """
+        from mlmio.kernels import distances
+
+        N = len(self.rows)
+        found = Neighborhood(
+            np.empty((N, k), np.int64),
+            np.empty((N, k)),
+            np.empty((N, q), np.int64),
+            np.empty((N, q)),
+        )
+        distances.nearest(
+            self._form(theta),
+            self._classes,
+            self._everyone if serving is None else serving,
+            self._everyone if fencing is None else fencing,
+            found.served_by,
+            found.served_at,
+            found.fenced_by,
+            found.fenced_at,
+        )
+        return found
+
+    def violated(
+        self, theta: Array, dmin: float, dmax: float
+    ) -> tuple[tuple[Pairs, Array], tuple[Pairs, Array]]:
+        """Return, for every point, the pair that breaks a bound of the distance most.
+
+        Returns
+        -------
+        ((pairs, amounts), (pairs, amounts))
+            Pairs i < j with d_ij > d_max, then those below their least distance: d_min between
+            classes, else 0. Each with by how much, the largest first. If both are empty then no
+            pair at all breaks a bound.
+        """
+        from mlmio.kernels import distances
+
+        N = len(self.rows)
+        index, value = np.empty((3, N), np.int64), np.empty((3, N))
+        distances.extremes(self._form(theta), self._classes, index, value)
+        points = np.arange(N)
+        far = _sorted_pairs(points, index[0], value[0] - dmax)
+        near = _sorted_pairs(
+            np.concatenate([points, points]),
+            np.concatenate([index[1], index[2]]),
+            np.concatenate([-value[1], dmin - value[2]]),
+        )
+        return far, near
+
+    def _form(self, theta: Array) -> Form:
+        """Lay θ out for the inner loop."""
+        from mlmio.kernels.distances import Form
+
+        D = self.D
+        entries, start = {}, 0
+        for order in self.orders:
+            stop = start + parameter_count(D, order)
+            entries[order] = np.asarray(theta[start:stop], dtype=float)
+            start = stop
+        sign, Y = np.empty(0), np.empty((0, len(self.rows)))
+        if 2 in entries:
+            sign, Y = _squares(entries[2], self._X)
+        sets, weight = _higher(D, tuple(order for order in self.orders if order > 2))
+        values = [entries[order] for order in self.orders if order > 2]
+        weight = weight * np.concatenate(values) if values else weight
+        return Form(self._X, entries.get(1, np.zeros(D)), Y, sign, sets, weight)
+
+
+def _squares(entries: Array, X: Array) -> tuple[Array, Array]:
+    """Signs, and coordinates of the (D, N) points in which δᵀBδ = Σ ± (difference)²."""
+    from mlmio.series import tensor_from_entries
+
+    D = len(X)
+    values, vectors = np.linalg.eigh(tensor_from_entries(entries, D, 2))
+    used = np.abs(values) > 1e-16 * max(1e-300, float(np.abs(values).max()))
+    root = vectors[:, used] * np.sqrt(np.abs(values[used]))
+    return np.sign(values[used]), np.ascontiguousarray(root.T @ X)
+
+
+@lru_cache(maxsize=16)
+def _higher(D: int, orders: tuple[int, ...]) -> tuple[NDArray[np.int64], Array]:
+    """Multisets of the orders, filled up with −1, and their multiplicities."""
+    width = max(orders, default=1)
+    sets = [np.empty((0, width), np.int64)]
+    weights = [np.empty(0)]
+    for order in orders:
+        filled = np.full((parameter_count(D, order), width), -1)
+        filled[:, :order] = multisets(D, order)
+        sets.append(filled)
+        weights.append(multiplicities(D, order))
+    return np.concatenate(sets).astype(np.int64), np.concatenate(weights)
+
+
+def _sorted_pairs(points: Pairs, others: Pairs, amount: Array) -> tuple[Pairs, Array]:
+    """Different pairs with a positive amount, the largest first."""
+    positive = np.flatnonzero((amount > 0) & (others >= 0))
+    positive = positive[np.argsort(-amount[positive], kind="stable")]
+    pairs = np.sort(np.column_stack([points[positive], others[positive]]), axis=1)
+    first = np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+    return pairs[first], amount[positive][first]

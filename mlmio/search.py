@@ -1,0 +1,332 @@
+"""Branch and bound over who serves each point: the tree, best bound first, on several threads."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.kernels.alternate import alternate
+from mlmio.kernels.branch import (
+    COLUMN,
+    SERVER,
+    Closing,
+    Node,
+    Solution,
+    decide_on,
+    expand,
+    fractional,
+)
+from mlmio.kernels.rows import Work, new_work
+
+if TYPE_CHECKING:
+    from mlmio.kernels.branch import Branches
+    from mlmio.parametric import Parametric
+
+# Points tried for branching at a node.
+CANDIDATES = 12
+# Alternations from the solutions of nodes may take this share of the effort, in steps of the
+# simplex method; to look at all rows before a program is solved again costs as much as some.
+SHARE_OF_ALTERNATIONS = 0.15
+STEPS_A_PROGRAM = 30
+ROUNDS = 30
+# Nodes handed out at once for every thread, in an order that does not depend on timing.
+BATCH = 4
+# The linear programs keep their rows to a tolerance; the optimum is known no better.
+LEAST_GAP = 2e-8
+# Closed children kept as witnesses of the bound.
+WITNESSES = 50
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A child that was closed: the decisions of its node, and what closed it."""
+
+    served_by: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    closing: Closing
+
+
+@dataclass
+class Progress:
+    """Where a search stands.
+
+    Parameters
+    ----------
+    incumbent, bound : float
+        Best objective, and the dual bound.
+    nodes, open : int
+        Nodes expanded and nodes left.
+    programs, steps : int
+        Linear programs solved, and steps of the simplex method.
+    seconds : float
+        Since the search began.
+    """
+
+    incumbent: float
+    bound: float
+    nodes: int
+    open: int
+    programs: int
+    steps: int
+    seconds: float
+
+
+@dataclass(order=True)
+class _Open:
+    """A node of the heap: what its parent knew, and the choice that makes it."""
+
+    priority: tuple[float, int]
+    parent: Node = field(compare=False)
+    packed: NDArray[np.uint8] = field(compare=False)
+    branches: Branches = field(compare=False)
+    child: int = field(compare=False)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the expansion of a node found."""
+
+    node: Node
+    branches: Branches
+    best: Solution
+    closing: Closing
+    counts: NDArray[np.int64]
+    alternating_effort: int
+
+
+class Search:
+    """A search that can be stopped at any moment.
+
+    Parameters
+    ----------
+    problem : Parametric
+        What is solved.
+    root : Node
+        Its root.
+    solution : Solution
+        The best solution known, replaced by better ones.
+    threads : int
+        How many nodes are expanded at the same time.
+    rel_gap, abs_gap : float
+        By how much, relative or absolute, a solution must be better to be looked for.
+    seed : int
+        For the choice of witnesses.
+    """
+
+    def __init__(
+        self,
+        problem: Parametric,
+        root: Node,
+        solution: Solution,
+        threads: int = 1,
+        rel_gap: float = 0.0,
+        abs_gap: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.problem, self.solution = problem, solution
+        self.rel_gap, self.abs_gap = rel_gap, abs_gap
+        self.threads = threads
+        self.counts = np.zeros(2, dtype=np.int64)
+        self.nodes = 0
+        self.witnesses: list[Witness] = []
+        self.began = perf_counter()
+        self._random = np.random.default_rng(seed)
+        self._closings = 0
+        self._alternating_effort = 0
+        self._serial = count()
+        self._work = [new_work(problem.instance) for _ in range(threads)]
+        self._heap: list[_Open] = []
+        self._settled = -np.inf
+        self._origin = root
+        self._root: Node | None = root
+
+    @property
+    def gap(self) -> float:
+        """By how much a solution must be better than the incumbent to be looked for."""
+        incumbent = self.solution.value[0]
+        relative = self.rel_gap * abs(incumbent) if np.isfinite(incumbent) else 0.0
+        return max(relative, self.abs_gap, LEAST_GAP)
+
+    @property
+    def bound(self) -> float:
+        """Dual bound: no solution is better."""
+        waiting = -self._heap[0].priority[0] if self._heap else -np.inf
+        if self._root is not None:
+            waiting = max(waiting, self._root.bound)
+        return max(waiting, self._settled, self.solution.value[0])
+
+    @property
+    def open(self) -> int:
+        """How many nodes are left."""
+        return len(self._heap) + (self._root is not None)
+
+    @property
+    def progress(self) -> Progress:
+        """Where the search stands."""
+        return Progress(
+            float(self.solution.value[0]),
+            float(self.bound),
+            self.nodes,
+            self.open,
+            int(self.counts[0]),
+            int(self.counts[1]),
+            perf_counter() - self.began,
+        )
+
+    def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
+        """Search until all is closed, or `stop` says so; `tell` hears of every batch."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            while self.open and not stop():
+                self._expand_batch(pool)
+                tell(self.progress)
+
+    def _expand_batch(self, pool: ThreadPoolExecutor) -> None:
+        """Expand some nodes at the same time, and put away what became of them in order."""
+        probing = self._root is not None and self.problem.instance.rules.may_give_up
+        nodes = self._take()
+        solution, gap = self.solution, self.gap
+        share = self._alternating_effort / max(1, _effort(self.counts))
+        alternating = share <= SHARE_OF_ALTERNATIONS
+
+        def work_off(n: int) -> list[_Found]:
+            return [
+                self._expand(node, self._work[n], solution, gap, probing, alternating and not n)
+                for node in nodes[n :: self.threads]
+            ]
+
+        if self.threads == 1:
+            found = [work_off(0)]
+        else:
+            found = list(pool.map(work_off, range(self.threads)))
+        for n in range(len(nodes)):
+            self._put_away(found[n % self.threads][n // self.threads])
+
+    def _take(self) -> list[Node]:
+        """Take the next nodes: the best bounds, or before there is a solution the newest."""
+        if self._root is not None:
+            root, self._root = self._root, None
+            return [root]
+        nodes: list[Node] = []
+        most = 1 if self.threads == 1 else BATCH * self.threads
+        wanted = self.solution.value[0] + self.gap
+        while self._heap and len(nodes) < most:
+            first = heapq.heappop(self._heap)
+            if -first.priority[0] > wanted:
+                nodes.append(self._child(first))
+            else:
+                self._heap.clear()
+        return nodes
+
+    def _child(self, entry: _Open) -> Node:
+        """Make the node of an entry of the heap."""
+        parent, branches, instance = entry.parent, entry.branches, self.problem.instance
+        N = len(instance.fixed)
+        choice = branches.choices[entry.child]
+        node = parent._replace(
+            bound=-entry.priority[0],
+            state=parent.state.copy(),
+            served_by=parent.served_by.copy(),
+            allowed=np.unpackbits(entry.packed, count=N * N).reshape(N, N).astype(bool),
+            most=parent.most.copy(),
+            basis=branches.bases[entry.child],
+        )
+        if branches.kind == COLUMN:
+            return _rounded(node, branches.subject, int(choice))
+        if branches.kind == SERVER and instance.rules.k > 1:
+            # What was chosen by the children before is not chosen here: no set comes twice.
+            before = branches.choices[: entry.child]
+            node.allowed[branches.subject, before[before >= 0]] = False
+        decide_on(instance.rules, node, branches.kind, branches.subject, choice)
+        return node
+
+    def _expand(
+        self,
+        node: Node,
+        work: Work,
+        solution: Solution,
+        gap: float,
+        probing: bool,
+        alternating: bool,
+    ) -> _Found:
+        """Expand a node on a thread of its own, and alternate from its solution if told to."""
+        instance = self.problem.instance
+        integer = instance.columns.integer
+        m = len(integer)
+        best = Solution(solution.value.copy(), solution.x.copy(), solution.state.copy())
+        closing = Closing(
+            np.full(4, -1, dtype=np.int64), np.zeros(1), np.zeros(m + 1, dtype=np.int64)
+        )
+        counts = np.zeros(2, dtype=np.int64)
+        expanded, branches = expand(
+            instance, node, work, best, gap, CANDIDATES, probing, closing, counts
+        )
+        x = work.vertex.x
+        before = _effort(counts)
+        if alternating and len(branches.choices) > 0 and fractional(integer, x) < 0:
+            root = _with_whole_numbers(self._origin, integer, x)
+            alternate(instance, root, work, best, ROUNDS, counts)
+        return _Found(expanded, branches, best, closing, counts, _effort(counts) - before)
+
+    def _put_away(self, found: _Found) -> None:
+        """Take over what the expansion of a node found."""
+        self.nodes += 1
+        self.counts += found.counts
+        self._alternating_effort += found.alternating_effort
+        if found.best.value[0] > self.solution.value[0]:
+            self.solution = found.best
+        node, branches = found.node, found.branches
+        self._keep_witness(node, found.closing)
+        if len(branches.choices) == 0:
+            # Closed, unless its program says nothing without the bounds that are not the model's.
+            self._settled = max(self._settled, node.bound)
+            return
+        wanted = self.solution.value[0] + self.gap
+        packed = np.packbits(node.allowed)
+        parent = node._replace(allowed=np.empty((0, 0), dtype=bool))
+        for child, bound in enumerate(branches.bounds):
+            if bound > wanted:
+                priority = (-float(bound), -next(self._serial))
+                heapq.heappush(self._heap, _Open(priority, parent, packed, branches, child))
+
+    def _keep_witness(self, node: Node, closing: Closing) -> None:
+        """Keep a random sample of the children that were closed (reservoir sampling)."""
+        if closing.decision[0] < 0:
+            return
+        self._closings += 1
+        witness = Witness(node.served_by, node.lower, node.upper, closing)
+        if len(self.witnesses) < WITNESSES:
+            self.witnesses.append(witness)
+        elif (place := int(self._random.integers(self._closings))) < WITNESSES:
+            self.witnesses[place] = witness
+
+
+def _with_whole_numbers(root: Node, integer: NDArray[np.bool_], x: NDArray[np.float64]) -> Node:
+    """The root with its integer columns held at the whole numbers that they have."""
+    if not integer.any():
+        return root
+    whole = np.round(x)
+    return root._replace(
+        lower=np.where(integer, whole, root.lower), upper=np.where(integer, whole, root.upper)
+    )
+
+
+def _rounded(node: Node, column: int, choice: int) -> Node:
+    """The node with an integer column rounded: 2v is ≤ v, 2v + 1 is ≥ v."""
+    value, up = divmod(choice, 2)
+    lower, upper = node.lower.copy(), node.upper.copy()
+    (lower if up else upper)[column] = value
+    return node._replace(lower=lower, upper=upper)
+
+
+def _effort(counts: NDArray[np.int64]) -> int:
+    """Effort of linear programs, in steps of the simplex method."""
+    return int(counts[1] + STEPS_A_PROGRAM * counts[0])

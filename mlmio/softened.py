@@ -1,0 +1,218 @@
+"""The linear program of an alternation: who serves is fixed, what points lack is paid for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.errors import SolverError
+from mlmio.solvers.highs import silent_highs
+
+if TYPE_CHECKING:
+    from mlmio.oracle import Oracle
+    from mlmio.outline import Outline
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+
+# Rows are kept to this, in units of the distance.
+TOLERANCE = 3e-7
+# A row is taken in while what it lacks is at least this share of the largest lack.
+SHARE = 0.1
+REGION_ROWS_A_ROUND = 100
+FENCES_A_ROUND = 2
+MOST_ROUNDS = 40
+# Parameters without bounds are held within this.
+BOX = 1e4
+
+
+class Softened:
+    """max −Σ w_i ξ_i (+ λ) s.t. d_ij + λ ≤ d_ik + ξ_i for the servers j of i and every k.
+
+    Rows, and the columns ξ_i with them, are taken in where they are violated.
+
+    Parameters
+    ----------
+    outline : Outline
+        The region.
+    oracle : Oracle
+        The n points whose rows count; all arrays are of them, by their numbers there.
+    served_by : (n, k) array of int
+        Who serves each point; a row with −1 demands nothing.
+    price : (n,) array
+        w, infinite where a point must not lack anything.
+    margin : (float, float)
+        Interval of λ; it is maximised where it is not a single number.
+    fencing : (n,) array of bool
+        Who counts as a point of another class.
+
+    Attributes
+    ----------
+    cost : float
+        What the region's columns contribute to the objective.
+    """
+
+    def __init__(
+        self,
+        outline: Outline,
+        oracle: Oracle,
+        served_by: Pairs,
+        price: Array,
+        margin: tuple[float, float],
+        fencing: NDArray[np.bool_],
+    ) -> None:
+        import highspy
+
+        self.outline, self.oracle = outline, oracle
+        self.served_by, self.price, self.fencing = served_by, price, fencing
+        self.demanding = np.flatnonzero((served_by >= 0).all(axis=1))
+        self.infinity = highspy.kHighsInf
+        region = outline.region
+        self.P, self.margin_column = region.P, len(region.columns)
+        self.cost = 0.0
+        self.lack: dict[int, int] = {}
+        self.known: set[tuple[int, int, int]] = set()
+        self.highs = silent_highs()
+        self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        for p in range(self.margin_column):
+            self.highs.addVar(max(region.lower[p], -BOX), min(region.upper[p], BOX))
+            self.highs.changeColCost(p, region.cost[p])
+        self.highs.addVar(*margin)
+        self.highs.changeColCost(self.margin_column, float(margin[0] < margin[1]))
+        A = region.A
+        for r in range(len(region.b)):
+            part = slice(A.indptr[r], A.indptr[r + 1])
+            self._add(A.indices[part], A.data[part], -self.infinity, float(region.b[r]))
+
+    def solve(self, theta: Array, everyone: Oracle) -> Array | None:
+        """Solve from the rows that are violated under θ; None where there is no solution.
+
+        The distances of the points of `everyone` are held within their bounds.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS fails.
+        """
+        import highspy
+
+        lacking = np.zeros(len(self.price))
+        margin = 0.0
+        for n in range(MOST_ROUNDS):
+            added = self._take_in_region(theta, everyone) + self._take_in(theta, margin, lacking)
+            if n and not added:
+                break
+            self.highs.run()
+            status = self.highs.getModelStatus()
+            if status in (
+                highspy.HighsModelStatus.kInfeasible,
+                highspy.HighsModelStatus.kUnboundedOrInfeasible,
+            ):
+                return None
+            if status != highspy.HighsModelStatus.kOptimal:
+                raise SolverError(
+                    f"HiGHS cannot solve a step of the alternation "
+                    f"({self.highs.modelStatusToString(status)}): scale the features, as "
+                    f"scale='minmax' does"
+                )
+            x = np.array(self.highs.getSolution().col_value)
+            self.cost = float(self.outline.region.cost @ x[: self.margin_column])
+            theta, margin = x[: self.P], float(x[self.margin_column])
+            for i, column in self.lack.items():
+                lacking[i] = x[column]
+        return theta
+
+    def _take_in_region(self, theta: Array, everyone: Oracle) -> int:
+        """Add the most violated bounds of distances; returns how many."""
+        before = len(self.known)
+        context = self.outline.context
+        far, near = everyone.violated(theta, context.dmin, context.dmax)
+        for sign, (pairs, amounts) in ((1, far), (-1, near)):
+            worst = everyone.rows[pairs[amounts > TOLERANCE][:REGION_ROWS_A_ROUND]]
+            fresh = [pair for pair in worst.tolist() if (sign, *pair) not in self.known]
+            self._bound_distances(np.array(fresh, dtype=np.intp).reshape(-1, 2), sign)
+        return len(self.known) - before
+
+    def _take_in(self, theta: Array, margin: float, lacking: Array) -> int:
+        """Add the most violated rows of the points; returns how many."""
+        before = len(self.known)
+        fences = self.oracle.nearest(theta, q=FENCES_A_ROUND, fencing=self.fencing)
+        k = self.served_by.shape[1]
+        owner = np.repeat(self.demanding, k)
+        servers = self.served_by[self.demanding].ravel()
+        reach = np.empty(len(owner))
+        pairs = self.oracle.rows[np.column_stack([owner, servers])]
+        for part, phi in self.outline.context.features(pairs):
+            reach[part] = phi @ theta
+        fence = fences.fenced_by[owner]
+        lack = (reach + margin - lacking[owner])[:, None] - fences.fenced_at[owner]
+        violated = (lack > TOLERANCE) & (fence >= 0)
+        violated &= lack >= SHARE * np.max(lack, where=violated, initial=0.0)
+        n, q = np.nonzero(violated)
+        self._separate(owner[n], servers[n], fence[n, q])
+        return len(self.known) - before
+
+    def _bound_distances(self, pairs: Pairs, sign: int) -> None:
+        """Add d ≤ d_max for sign 1, and the least distance for sign −1."""
+        context = self.outline.context
+        columns = np.arange(self.P, dtype=np.int32)
+        apart = self.outline.data.apart(*pairs.T)
+        for part, phi in context.features(pairs):
+            for pair, across, row in zip(pairs[part].tolist(), apart[part], phi, strict=True):
+                least = context.dmin if across else 0.0
+                lower, upper = (
+                    (-self.infinity, context.dmax) if sign > 0 else (least, self.infinity)
+                )
+                self._add(columns, row, lower, upper)
+                self.known.add((sign, *pair))
+
+    def _separate(self, points: Pairs, servers: Pairs, fences: Pairs) -> None:
+        """Add d_ij + λ ≤ d_ik + ξ_i for many (i, j, k) at once."""
+        fresh = [
+            n
+            for n, row in enumerate(
+                zip(points.tolist(), servers.tolist(), fences.tolist(), strict=True)
+            )
+            if row not in self.known
+        ]
+        if not fresh:
+            return
+        i, j, k = points[fresh], servers[fresh], fences[fresh]
+        self.known.update(zip(i.tolist(), j.tolist(), k.tolist(), strict=True))
+        self._add_lacks(np.unique(i))
+        rows = self.oracle.rows
+        values = np.empty((len(i), self.P + 2))
+        for part, phi in self.outline.context.features(rows[np.column_stack([i, j])]):
+            values[part, : self.P] = phi
+        for part, phi in self.outline.context.features(rows[np.column_stack([i, k])]):
+            values[part, : self.P] -= phi
+        values[:, self.P], values[:, self.P + 1] = 1.0, -1.0
+        columns = np.empty(values.shape, dtype=np.int32)
+        columns[:, : self.P] = np.arange(self.P)
+        columns[:, self.P] = self.margin_column
+        columns[:, self.P + 1] = [self.lack[int(point)] for point in i]
+        count, width = values.shape
+        self.highs.addRows(
+            count,
+            np.full(count, -self.infinity),
+            np.zeros(count),
+            values.size,
+            np.arange(0, values.size, width, dtype=np.int32),
+            columns.ravel(),
+            values.ravel(),
+        )
+
+    def _add_lacks(self, points: Pairs) -> None:
+        """Add the columns ξ of points that have none yet."""
+        for i in points.tolist():
+            if i in self.lack:
+                continue
+            self.lack[i] = self.highs.getNumCol()
+            free = np.isfinite(self.price[i])
+            self.highs.addVar(0.0, self.infinity if free else 0.0)
+            self.highs.changeColCost(self.lack[i], -float(self.price[i]) if free else 0.0)
+
+    def _add(self, indices: NDArray[np.int32], values: Array, lower: float, upper: float) -> None:
+        self.highs.addRow(lower, upper, len(indices), indices, np.ascontiguousarray(values))

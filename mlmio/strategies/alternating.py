@@ -1,0 +1,346 @@
+"""Strategy ``alternating``: choose neighbours under the metric, then the metric for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlmio.assembly import evaluate
+from mlmio.errors import SolverError
+from mlmio.oracle import Neighborhood, Oracle
+from mlmio.outline import GivingUp, Majority, Outline, Serving, Softening, outline
+from mlmio.softened import Softened
+from mlmio.solvers.base import Answer, Options, Solver
+from mlmio.solvers.interrupts import noting_interrupts
+from mlmio.starts import starts
+from mlmio.strategies.base import (
+    ModelSize,
+    Outcome,
+    Strategy,
+    given_metric,
+    refuse_solver_options,
+    register_strategy,
+)
+from mlmio.watching import Watch
+
+if TYPE_CHECKING:
+    from mlmio.composition import Composition
+    from mlmio.data import Dataset
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Pairs = NDArray[np.intp]
+
+STARTS = 8
+ROUNDS = 8
+# A start is left when a round gains less than this share of the objective.
+LEAST_GAIN = 1e-3
+# Above this many points, a start is first improved on so many of them.
+SAMPLE = 2000
+# Above this many points a single start is made: one pass over all pairs takes seconds.
+MANY = 3000
+# What a point lacks is priced by the price of giving it up over what it lacked before, at least
+# this: the concave count of points by its tangent.
+LEAST_LACK = 0.02
+LEAST_OF_A_CLASS = 50
+# Bounds of distances are broken by no more than this: the certificate tolerates 1e-6.
+ACCEPTED = 9e-7
+
+
+@dataclass
+class Incumbent:
+    """The best solution so far.
+
+    Parameters
+    ----------
+    objective : float
+        Its objective.
+    theta : (P,) array or None
+        Parameters.
+    outliers : (N,) array of bool
+        Who is given up.
+    """
+
+    objective: float
+    theta: Array | None
+    outliers: Mask
+
+
+@register_strategy
+class Alternating(Strategy):
+    """Alternation between who serves and the metric (concave-convex), from several starts.
+
+    For fixed neighbours the metric is an optimum of a linear program whose rows are taken in on
+    demand; for a fixed metric the best neighbours are the nearest, and the points to give up are
+    chosen exactly for ``excuse``, and greedily for the other semantics. It proves nothing: the
+    result has a bound of the margin's own, and status ``feasible``.
+
+    Takes ``nearest(k)`` and ``knn`` with every loss, and every term, cone and side block, also
+    lasso, but no cardinality. One round costs some passes over all pairs, O(N²(P + D)) each, and
+    a linear program of P + N columns; memory grows with N·P, not with N².
+    """
+
+    name: ClassVar[str] = "alternating"
+    needs_solver: ClassVar[bool] = False
+
+    def run(
+        self, composition: Composition, data: Dataset, solver: Solver | None, options: Options
+    ) -> Outcome:
+        """Solve `composition` on `data`."""
+        began = perf_counter()
+        refuse_solver_options(self.name, options)
+        return alternate_outline(outline(composition, data), options, began)
+
+
+def alternate_outline(sketch: Outline, options: Options, began: float) -> Outcome:
+    """Alternate on an outline; `began` is when the building did."""
+    import numba
+
+    sketch.require(Alternating.name, (Serving, Majority), (type(None), GivingUp, Softening))
+    if sketch.region.integer.any():
+        part = next(part for part in sketch.blocks if part.slot == "sparsity")
+        raise SolverError(
+            f"strategy 'alternating' does not take whole-number columns, as those of '{part}': "
+            f"use strategy='disjunctive' or 'direct'"
+        )
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(options.threads, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with noting_interrupts() as interrupted, Watch(options.log) as watch:
+            return _run(sketch, options, began, interrupted, watch)
+    finally:
+        numba.set_num_threads(before)
+
+
+def _run(
+    sketch: Outline,
+    options: Options,
+    began: float,
+    interrupted: Callable[[], bool],
+    watch: Watch,
+) -> Outcome:
+    built = perf_counter()
+    limit = np.inf if options.time_limit is None else options.time_limit
+
+    def stop() -> bool:
+        return perf_counter() - built >= limit or interrupted()
+
+    alternation = Alternation(sketch, stop, options.seed)
+    number = STARTS if sketch.data.N <= MANY else 1
+    for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
+        if stop() and n:
+            break
+        alternation.improve(theta)
+        watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
+    answer = _answer(alternation, interrupted(), stop())
+    best = alternation.best
+    region = sketch.region
+    return Outcome(
+        answer=answer,
+        resolved=sketch.resolved,
+        data=sketch.data,
+        size=ModelSize(len(region.b), len(region.columns), 0, None),
+        metric=None if best.theta is None else sketch.metric(best.theta),
+        outliers=best.outliers,
+        lp_bound=None,
+        build_s=built - began,
+        lp_s=0.0,
+        solve_s=perf_counter() - built,
+    )
+
+
+def _given(sketch: Outline, options: Options):  # type: ignore[no-untyped-def]
+    return given_metric(options, sketch.data)
+
+
+def _answer(alternation: Alternation, interrupted: bool, stopped: bool) -> Answer:
+    best, rounds = alternation.best, alternation.rounds
+    reason = "interrupted" if interrupted else "time_limit" if stopped else "unproven"
+    message = {
+        "interrupted": "stopped by an interrupt",
+        "time_limit": "stopped at the time limit",
+        "unproven": f"the best of {rounds} rounds of alternation, which proves no optimum",
+    }[reason]
+    if best.theta is None:
+        return Answer("no_incumbent", nodes=None, message=message, reason=reason)
+    return Answer(
+        "feasible", best.objective, bound=alternation.bound, message=message, reason=reason
+    )
+
+
+class Alternation:
+    """Alternation on one outline.
+
+    Parameters
+    ----------
+    sketch : Outline
+        What is solved.
+    stop : callable () -> bool
+        Whether to stop.
+    seed : int
+        Of the sample that stands for many points.
+    """
+
+    def __init__(self, sketch: Outline, stop: Callable[[], bool], seed: int) -> None:
+        context, data = sketch.context, sketch.data
+        self.sketch, self.stop, self.loss = sketch, stop, context.loss
+        self.everyone = Oracle(data, context.orders, context.exempt)
+        self.sample = self.everyone
+        if data.N > SAMPLE:
+            rows = _sample(data, seed)
+            self.sample = Oracle(data, context.orders, context.exempt, rows)
+        self.best = Incumbent(-np.inf, None, np.zeros(data.N, dtype=bool))
+        self.rounds = 0
+        neighbors = context.neighbors
+        # A majority of the K nearest is aimed at by as many points that must be near enough.
+        self.k = neighbors.k if isinstance(neighbors, Serving) else neighbors.K // 2 + 1
+
+    @property
+    def bound(self) -> float | None:
+        """What no solution exceeds, from the margin and the prices alone."""
+        context = self.sketch.context
+        if isinstance(context.neighbors, Majority) or (self.sketch.region.cost > 0).any():
+            return None
+        return 0.0 if isinstance(self.loss, Softening) else float(context.dmax)
+
+    def improve(self, theta: Array) -> None:
+        """Alternate from θ until a round gains little; where many points, on a sample first."""
+        last = -np.inf
+        for _ in range(ROUNDS):
+            if self.stop() and self.best.theta is not None:
+                return
+            program = self._program(theta)
+            found = program.solve(theta, self.sample)
+            self.rounds += 1
+            if found is None:
+                return
+            theta = found
+            value = self._consider(theta, program.cost, self.sample)
+            if value <= last + LEAST_GAIN * max(abs(last), 1e-3):
+                break
+            last = value
+        if self.sample is not self.everyone:
+            found = program.solve(theta, self.everyone)
+            if found is not None:
+                self._consider(found, program.cost, self.everyone)
+
+    def _program(self, theta: Array) -> Softened:
+        """Return the program for the neighbours that are nearest under θ."""
+        context, oracle = self.sketch.context, self.sample
+        outliers, near = self._choose(theta, oracle)
+        served_by = near.served_by.copy()
+        fencing = np.ones(len(outliers), dtype=bool)
+        margin = (context.margin.lower, context.margin.upper)
+        if isinstance(context.neighbors, Majority):
+            margin = (context.neighbors.eps,) * 2
+        margin = (max(margin[0], -context.dmax), min(margin[1], context.dmax))
+        price = np.full(len(outliers), np.inf)
+        if isinstance(self.loss, Softening):
+            price[:] = self.loss.price
+        elif isinstance(self.loss, GivingUp):
+            fencing = ~(outliers & self.loss.others)
+            allowed = float(near.separation[~outliers].min(initial=context.dmax))
+            lacking = np.maximum(allowed - near.separation, LEAST_LACK)
+            price = self.loss.price / np.where(np.isfinite(lacking), lacking, 1.0)
+        elif isinstance(context.neighbors, Majority):
+            price[:] = 1.0 / len(price)
+        if isinstance(self.loss, GivingUp):
+            served_by[np.isin(oracle.rows, context.conflicting)] = -1
+        return Softened(self.sketch, oracle, served_by, price, margin, fencing)
+
+    def _choose(self, theta: Array, oracle: Oracle) -> tuple[Mask, Neighborhood]:
+        """Choose who is given up under θ, and who then serves."""
+        near = oracle.nearest(theta, k=self.k)
+        outliers = np.zeros(len(oracle.rows), dtype=bool)
+        if not isinstance(self.loss, GivingUp):
+            return outliers, near
+        outliers = give_up(self.sketch, oracle.rows, near.separation)
+        if not self.loss.serving or self.loss.others:
+            serving = np.ones_like(outliers) if self.loss.serving else ~outliers
+            fencing = ~outliers if self.loss.others else np.ones_like(outliers)
+            near = oracle.nearest(theta, k=self.k, serving=serving, fencing=fencing)
+        return outliers, near
+
+    def _consider(self, theta: Array, cost: float, oracle: Oracle) -> float:
+        """Value θ on the points of an oracle; if on all, it may become the incumbent."""
+        outliers, near = self._choose(theta, oracle)
+        value = cost + self._value(theta, oracle, outliers, near)
+        feasible = oracle is self.everyone and self._feasible(theta)
+        if feasible and value > self.best.objective:
+            self.best = Incumbent(value, theta, outliers)
+        return value
+
+    def _value(self, theta: Array, oracle: Oracle, outliers: Mask, near: Neighborhood) -> float:
+        context = self.sketch.context
+        if isinstance(context.neighbors, Majority):
+            return self._counted(theta, outliers, near)
+        if isinstance(self.loss, Softening):
+            lack = np.maximum(self.loss.margin - near.separation, 0.0)
+            return -float(lack.mean())
+        relieved = outliers if self.loss is not None and self.loss.own else np.zeros_like(outliers)
+        least = float(near.separation[~outliers].min(initial=np.inf))
+        if self.loss is None:
+            return min(least, context.dmax)
+        if not relieved.any() and outliers.any():
+            # As printed, an outlier still holds λ below the distance to any kept point.
+            least = min(least, float(near.fenced_at[outliers, 0].min()))
+        if least < 0:
+            return -np.inf
+        return min(least, context.dmax) - self.loss.price * int(outliers.sum())
+
+    def _counted(self, theta: Array, outliers: Mask, near: Neighborhood) -> float:
+        """κ and what goes with it, by the block's own count where all points are at hand."""
+        if len(outliers) < self.sketch.data.N:
+            return -float(np.maximum(-near.separation, 0.0).mean())
+        metric = self.sketch.metric(theta)
+        return evaluate(self.sketch.blocks, self.sketch.data, metric, outliers).objective
+
+    def _feasible(self, theta: Array) -> bool:
+        context = self.sketch.context
+        far, near = self.everyone.violated(theta, context.dmin, context.dmax)
+        return all(amounts.max(initial=0.0) <= ACCEPTED for _, amounts in (far, near))
+
+
+def _sample(data: Dataset, seed: int) -> Pairs:
+    """Points that stand for all, of every class in its share and at least some."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for c in range(data.n_classes):
+        members = np.flatnonzero(data.y == c)
+        wanted = max(LEAST_OF_A_CLASS, round(SAMPLE * len(members) / data.N))
+        rows.append(rng.choice(members, min(wanted, len(members)), replace=False))
+    return np.sort(np.concatenate(rows))
+
+
+def give_up(sketch: Outline, rows: Pairs, separation: Array) -> Mask:
+    """Give up the points of least separation, so many that λ − ρ Σ z is largest.
+
+    Exact for ``excuse``, with the floor of every class: λ is the separation of the first point
+    that is kept.
+    """
+    context, data = sketch.context, sketch.data
+    loss: GivingUp = context.loss
+    forced = np.isin(rows, context.conflicting)
+    order = np.argsort(np.where(forced, -np.inf, separation), kind="stable")
+    left = np.bincount(data.y[rows], minlength=data.n_classes)
+    best, count = -np.inf, 0
+    for t, i in enumerate(order):
+        allowed = min(separation[i], context.dmax)
+        if not forced[i] and allowed >= 0 and allowed - loss.price * t > best:
+            best, count = allowed - loss.price * t, t
+        if not forced[i] and context.dmax - loss.price * (t + 1) <= best:
+            break
+        c = data.y[rows[i]]
+        if left[c] <= loss.keep:
+            break
+        left[c] -= 1
+        if best == -np.inf:
+            count = t + 1
+    outliers = np.zeros(len(rows), dtype=bool)
+    outliers[order[:count]] = True
+    return outliers

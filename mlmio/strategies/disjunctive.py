@@ -1,0 +1,231 @@
+"""Strategy ``disjunctive``: exact branch and bound over who serves each point."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from time import perf_counter
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mlmio.errors import SolverError
+from mlmio.outline import GivingUp, Outline, Serving, outline
+from mlmio.solvers.base import Answer, Options, Solver
+from mlmio.solvers.interrupts import noting_interrupts
+from mlmio.starts import starts
+from mlmio.strategies.base import (
+    ModelSize,
+    Outcome,
+    Strategy,
+    given_metric,
+    refuse_solver_options,
+    register_strategy,
+)
+from mlmio.watching import Watch
+
+if TYPE_CHECKING:
+    from mlmio.composition import Composition
+    from mlmio.data import Dataset
+    from mlmio.parametric import Parametric
+    from mlmio.search import Search
+
+STARTS = 8
+
+
+@register_strategy
+class Disjunctive(Strategy):
+    """Exact branch and bound on "which co-class point serves point i".
+
+    The relaxation of a node is a linear program in the metric's parameters and λ alone, solved by
+    a dual simplex method that takes rows in on demand. Alternation from several starts, and from
+    the solutions of nodes, finds incumbents. Whole-number columns of the region, the switches of a
+    cardinality, are branched on as well.
+
+    Takes ``nearest(k)`` with no loss or with ``outliers`` of any semantics, and every term, cone,
+    sparsity and side block. A node costs about 100 programs of m columns, each a few steps of
+    O(m² + mR) with R rows at hand, and O(N²P) for looking at all pairs; memory is that of the
+    features, 8N²P bytes, and some kilobytes for each open node.
+    """
+
+    name: ClassVar[str] = "disjunctive"
+    needs_solver: ClassVar[bool] = False
+
+    def run(
+        self, composition: Composition, data: Dataset, solver: Solver | None, options: Options
+    ) -> Outcome:
+        """Solve `composition` on `data`."""
+        began = perf_counter()
+        refuse_solver_options(self.name, options)
+        return search_outline(outline(composition, data), options, began)
+
+
+@cache
+def _compiled() -> None:
+    """Run every compiled loop once, on four points."""
+    from mlmio.composition import compose
+    from mlmio.data import Dataset
+
+    data = Dataset([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])
+    tiny = outline(compose("linear + nearest(k=1) + outliers(keep=2) + bounded(dmin=0.1)"), data)
+    _search(tiny, Options(time_limit=1e9), perf_counter())
+
+
+def compile_loops(options: Options) -> float:
+    """Compile the inner loops, or load them from the cache; returns the seconds that it took.
+
+    About a minute when mlmio is used for the first time, which is nobody's solve time.
+    """
+    start = perf_counter()
+    if options.log is not False and not _compiled.cache_info().currsize:
+        print("compiling the inner loops, once for this installation", file=sys.stderr)
+    _compiled()
+    return perf_counter() - start
+
+
+def search_outline(sketch: Outline, options: Options, began: float) -> Outcome:
+    """Search an outline; `began` is when the building did."""
+    sketch.require(Disjunctive.name, (Serving,), (type(None), GivingUp))
+    began += compile_loops(options)
+    return _search(sketch, options, began)
+
+
+def _search(sketch: Outline, options: Options, began: float) -> Outcome:
+    from mlmio.kernels.rows import new_work
+    from mlmio.kernels.simplex import INFEASIBLE
+    from mlmio.parametric import parametric, root_of
+    from mlmio.search import Search
+
+    with noting_interrupts() as interrupted, Watch(options.log) as watch:
+        problem = parametric(sketch)
+        work = new_work(problem.instance)
+        counts = np.zeros(2, dtype=np.int64)
+        status, root = root_of(problem, work, counts)
+        built = perf_counter()
+        lp_bound = float(root.bound) if np.isfinite(root.bound) else None
+        if status == INFEASIBLE:
+            answer = Answer("infeasible", message="no metric satisfies the region")
+            return _outcome(problem, answer, None, lp_bound, began, built)
+        stop = _stop(options, built, interrupted)
+        solution = problem.nothing_found()
+        if not problem.instance.columns.integer.any():
+            _alternate_from_starts(problem, root, work, solution, options, stop, counts)
+        search = Search(
+            problem,
+            root,
+            solution,
+            threads=options.threads,
+            rel_gap=options.rel_gap,
+            abs_gap=options.abs_gap,
+            seed=options.seed,
+        )
+        search.counts += counts
+        search.run(lambda: stop() or _at_node_limit(search, options), watch.progress)
+        answer = _answer(search, options, interrupted())
+        if options.verify == "full":
+            check_witnesses(problem, search)
+        return _outcome(problem, answer, search, lp_bound, began, built)
+
+
+def _stop(options: Options, built: float, interrupted: Callable[[], bool]) -> Callable[[], bool]:
+    limit = np.inf if options.time_limit is None else options.time_limit
+
+    def stop() -> bool:
+        return perf_counter() - built >= limit or interrupted()
+
+    return stop
+
+
+def _at_node_limit(search: Search, options: Options) -> bool:
+    return options.node_limit is not None and search.nodes >= options.node_limit
+
+
+def _alternate_from_starts(problem, root, work, solution, options, stop, counts):  # type: ignore[no-untyped-def]
+    """Improve `solution` by alternation from several starts."""
+    from mlmio.kernels.alternate import alternate
+    from mlmio.search import ROUNDS
+
+    given = given_metric(options, problem.outline.data)
+    for theta in starts(problem.outline, STARTS, options.seed, given):
+        if stop():
+            return
+        problem.distances(theta, work)
+        alternate(problem.instance, root, work, solution, ROUNDS, counts)
+
+
+def _answer(search: Search, options: Options, interrupted: bool) -> Answer:
+    value, bound = float(search.solution.value[0]), float(search.bound)
+    found = np.isfinite(value)
+    progress = search.progress
+    told = f"{progress.open} open nodes, {progress.programs} linear programs"
+    objective = value if found else None
+    if search.open == 0 and not found:
+        return Answer("infeasible", nodes=search.nodes, message="every branch is infeasible")
+    if search.open == 0 and bound <= value + search.gap:
+        # What was cut off may have been better by the gap.
+        return Answer("optimal", value, bound=value + search.gap, nodes=search.nodes)
+    if search.open == 0:
+        reason, message = "unproven", "the bound leans on coefficients above those considered"
+    elif interrupted:
+        reason, message = "interrupted", f"stopped by an interrupt, {told}"
+    elif _at_node_limit(search, options):
+        reason, message = "node_limit", f"stopped at the node limit, {told}"
+    else:
+        reason, message = "time_limit", f"stopped at the time limit, {told}"
+    return Answer(
+        "feasible" if found else "no_incumbent",
+        objective,
+        bound=bound if np.isfinite(bound) else None,
+        nodes=search.nodes,
+        message=message,
+        reason=reason,
+    )
+
+
+def _outcome(
+    problem: Parametric,
+    answer: Answer,
+    search: Search | None,
+    lp_bound: float | None,
+    began: float,
+    built: float,
+) -> Outcome:
+    sketch, N = problem.outline, problem.outline.data.N
+    found = search is not None and answer.objective is not None
+    columns = problem.instance.columns
+    size = ModelSize(
+        len(problem.instance.table.b), len(columns.c), int(columns.integer.sum()), None
+    )
+    return Outcome(
+        answer=answer,
+        resolved=sketch.resolved,
+        data=sketch.data,
+        size=size,
+        metric=sketch.metric(problem.theta(search.solution.x)) if search and found else None,
+        outliers=problem.given_up(search.solution) if search and found else np.zeros(N, dtype=bool),
+        lp_bound=lp_bound,
+        build_s=built - began,
+        lp_s=0.0,
+        solve_s=perf_counter() - built,
+    )
+
+
+def check_witnesses(problem: Parametric, search: Search) -> None:
+    """Solve a sample of the closed programs again, in HiGHS.
+
+    Raises
+    ------
+    SolverError
+        If one of them is better than what closed it.
+    """
+    from mlmio.witnesses import reaches
+
+    for witness in search.witnesses:
+        limit = float(witness.closing.limit[0])
+        value = reaches(problem, witness)
+        if value > limit + 1e-6 * max(1.0, abs(limit)):
+            raise SolverError(
+                f"the bound does not hold: HiGHS finds {value:.9g} where a branch was closed at "
+                f"{limit:.9g}. Report it with the data, and use strategy='direct' meanwhile"
+            )
