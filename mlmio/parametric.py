@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 # Columns without bounds of their own are held within this, parameters in units in which their
 # largest feature is one. No claim leans on it.
 BOX = 1e4
+TINY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Parametric:
         """Return a solution worse than any."""
         m, N = len(self.instance.columns.c), self.outline.data.N
         return Solution(np.array([-np.inf]), np.zeros(m), np.zeros(N, dtype=np.int64))
+
+    @property
+    def slack(self) -> float:
+        """By how much an optimum may exceed what the programs, with their tie-breaker, say."""
+        return TINY * self.instance.table.dmax
 
     def given_up(self, solution: Solution) -> NDArray[np.bool_]:
         """Return z of a solution."""
@@ -113,8 +119,10 @@ def parametric(outline: Outline) -> Parametric:
         data.y.astype(np.int64),
         data.class_sizes.astype(np.int64),
     )
+    cost = np.append(region.cost, 1.0) * scale
     columns = Columns(
-        np.append(region.cost, 1.0) * scale,
+        cost,
+        cost - _tie_breaker(features, len(scale)),
         np.maximum(lower, -BOX),
         np.minimum(upper, BOX),
         np.array([np.isinf(lower), np.isinf(upper)]),
@@ -131,6 +139,19 @@ def parametric(outline: Outline) -> Parametric:
     )
     instance = Instance(table, classes, columns, rules, fixed.astype(np.int64))
     return Parametric(outline, instance, unit)
+
+
+def _tie_breaker(features: Array, m: int) -> Array:
+    """Return TINY times a random average of all distances, as costs of the columns.
+
+    Where only λ has a cost every step until θ is feasible is degenerate, and the simplex method
+    goes around in circles. An average of distances is from 0 to d_max, so that an optimum changes
+    by at most TINY · d_max.
+    """
+    N, P, _ = features.shape
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, size=(N, N))
+    average = np.einsum("ipk,ik->p", features, weights) / weights.sum()
+    return TINY * np.append(average, np.zeros(m - P))
 
 
 def _margin(margin: object, dmax: float) -> tuple[float, float]:

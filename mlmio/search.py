@@ -39,8 +39,9 @@ STEPS_A_PROGRAM = 30
 ROUNDS = 30
 # Nodes handed out at once for every thread, in an order that does not depend on timing.
 BATCH = 4
-# The linear programs keep their rows to a tolerance; the optimum is known no better.
-LEAST_GAP = 2e-8
+# The linear programs keep their rows to a tolerance, and break ties by a tiny cost; the optimum
+# is known no better.
+LEAST_GAP = 4e-8
 # Closed children kept as witnesses of the bound.
 WITNESSES = 50
 
@@ -162,7 +163,8 @@ class Search:
         waiting = -self._heap[0].priority[0] if self._heap else -np.inf
         if self._root is not None:
             waiting = max(waiting, self._root.bound)
-        return max(waiting, self._settled, self.solution.value[0])
+        slack = self.problem.slack
+        return max(waiting + slack, self._settled + slack, self.solution.value[0])
 
     @property
     def open(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +25,25 @@ SHARE = 0.1
 REGION_ROWS_A_ROUND = 100
 FENCES_A_ROUND = 2
 MOST_ROUNDS = 40
+LEAST_DUAL = 1e-9
 # Parameters without bounds are held within this.
 BOX = 1e4
+
+
+@dataclass(frozen=True)
+class Active:
+    """Rows that hold an optimum.
+
+    Parameters
+    ----------
+    bounds : list of (sign, i, j)
+        Pairs at their greatest distance (1) and at their least (−1).
+    fences : list of (i, k)
+        Points and the non-class points that hold them.
+    """
+
+    bounds: list[tuple[int, int, int]] = field(default_factory=list)
+    fences: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Softened:
@@ -73,7 +91,9 @@ class Softened:
         self.P, self.margin_column = region.P, len(region.columns)
         self.cost = 0.0
         self.lack: dict[int, int] = {}
-        self.known: set[tuple[int, int, int]] = set()
+        # Which rows of the program they are.
+        self.bounds: dict[tuple[int, int, int], int] = {}
+        self.separations: dict[tuple[int, int, int], int] = {}
         self.highs = silent_highs()
         self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         for p in range(self.margin_column):
@@ -85,6 +105,24 @@ class Softened:
         for r in range(len(region.b)):
             part = slice(A.indptr[r], A.indptr[r + 1])
             self._add(A.indices[part], A.data[part], -self.infinity, float(region.b[r]))
+
+    def begin_with(self, active: Active) -> None:
+        """Take in the bounds of distances, and the fences of points, that held another program."""
+        for sign in (1, -1):
+            pairs = [pair for side, *pair in active.bounds if side == sign]
+            self._bound_distances(np.array(pairs, dtype=np.intp).reshape(-1, 2), sign)
+        fences = np.array(active.fences, dtype=np.intp).reshape(-1, 2)
+        fences = fences[np.isin(fences[:, 0], self.demanding)]
+        # The farthest server is the one that matters.
+        self._separate(fences[:, 0], self.served_by[fences[:, 0], -1], fences[:, 1])
+
+    def active(self) -> Active:
+        """Return the rows that hold the optimum."""
+        held = np.abs(self.highs.getSolution().row_dual) > LEAST_DUAL
+        return Active(
+            [key for key, row in self.bounds.items() if held[row]],
+            sorted({(i, k) for (i, _, k), row in self.separations.items() if held[row]}),
+        )
 
     def solve(self, theta: Array, everyone: Oracle) -> Array | None:
         """Solve from the rows that are violated under θ; None where there is no solution.
@@ -126,18 +164,18 @@ class Softened:
 
     def _take_in_region(self, theta: Array, everyone: Oracle) -> int:
         """Add the most violated bounds of distances; returns how many."""
-        before = len(self.known)
+        before = len(self.bounds)
         context = self.outline.context
         far, near = everyone.violated(theta, context.dmin, context.dmax)
         for sign, (pairs, amounts) in ((1, far), (-1, near)):
             worst = everyone.rows[pairs[amounts > TOLERANCE][:REGION_ROWS_A_ROUND]]
-            fresh = [pair for pair in worst.tolist() if (sign, *pair) not in self.known]
+            fresh = [pair for pair in worst.tolist() if (sign, *pair) not in self.bounds]
             self._bound_distances(np.array(fresh, dtype=np.intp).reshape(-1, 2), sign)
-        return len(self.known) - before
+        return len(self.bounds) - before
 
     def _take_in(self, theta: Array, margin: float, lacking: Array) -> int:
         """Add the most violated rows of the points; returns how many."""
-        before = len(self.known)
+        before = len(self.separations)
         fences = self.oracle.nearest(theta, q=FENCES_A_ROUND, fencing=self.fencing)
         k = self.served_by.shape[1]
         owner = np.repeat(self.demanding, k)
@@ -152,7 +190,7 @@ class Softened:
         violated &= lack >= SHARE * np.max(lack, where=violated, initial=0.0)
         n, q = np.nonzero(violated)
         self._separate(owner[n], servers[n], fence[n, q])
-        return len(self.known) - before
+        return len(self.separations) - before
 
     def _bound_distances(self, pairs: Pairs, sign: int) -> None:
         """Add d ≤ d_max for sign 1, and the least distance for sign −1."""
@@ -165,8 +203,8 @@ class Softened:
                 lower, upper = (
                     (-self.infinity, context.dmax) if sign > 0 else (least, self.infinity)
                 )
+                self.bounds[sign, *pair] = self.highs.getNumRow()
                 self._add(columns, row, lower, upper)
-                self.known.add((sign, *pair))
 
     def _separate(self, points: Pairs, servers: Pairs, fences: Pairs) -> None:
         """Add d_ij + λ ≤ d_ik + ξ_i for many (i, j, k) at once."""
@@ -175,12 +213,14 @@ class Softened:
             for n, row in enumerate(
                 zip(points.tolist(), servers.tolist(), fences.tolist(), strict=True)
             )
-            if row not in self.known
+            if row not in self.separations
         ]
         if not fresh:
             return
         i, j, k = points[fresh], servers[fresh], fences[fresh]
-        self.known.update(zip(i.tolist(), j.tolist(), k.tolist(), strict=True))
+        first = self.highs.getNumRow()
+        triples = zip(i.tolist(), j.tolist(), k.tolist(), strict=True)
+        self.separations.update({triple: first + n for n, triple in enumerate(triples)})
         self._add_lacks(np.unique(i))
         rows = self.oracle.rows
         values = np.empty((len(i), self.P + 2))

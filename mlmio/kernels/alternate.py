@@ -10,11 +10,12 @@ from mlmio.kernels.rows import (
     compiled,
     load,
     nearest_fence,
+    region_cost,
     solve_node,
     take_in,
 )
 from mlmio.kernels.settle import settle
-from mlmio.kernels.simplex import LEANING, OPTIMAL, objective
+from mlmio.kernels.simplex import LEANING, OPTIMAL
 
 # An alternation ends when a round gains less than this.
 LEAST_GAIN = 1e-7
@@ -59,7 +60,7 @@ def alternate(instance, root, work, best, rounds, counts):
         status, n = solve_node(instance, state, served_by, work, n, -np.inf, counts)
         if status != OPTIMAL and status != LEANING:
             return last
-        rest = objective(program, work.vertex) - x[len(x) - 1]
+        rest = region_cost(instance.columns.cost, x)
         value = rest + settle(classes, rules, table.dmax, fixed, d, state, served_by, separation)
         if value > best.value[0]:
             best.value[0] = value

@@ -26,6 +26,7 @@ from mlmio.kernels.rows import (
     load,
     named,
     nearest_fence,
+    region_cost,
     solve_node,
     take_in,
     worth_keeping,
@@ -235,6 +236,8 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
             bound = min(bound, branches.bounds.max())
             break
         decide_on(rules, node, kind, branches.subject, branches.choices[0])
+        # It is decided: no child is left to make of it if the node is closed next.
+        branches = _no_branches(len(integer))
     codes = worth_keeping(work, n, NEARLY_TIGHT)
     return (
         Node(
@@ -324,7 +327,7 @@ def _look_for_solution(instance, node, work, price, best):
     """Try the present parameters with the node's own outliers, and with the best choice."""
     classes, rules, dmax = instance.classes, instance.rules, instance.table.dmax
     d, separation, x = work.d, work.separation, work.vertex.x
-    rest = objective(work.program, work.vertex) - x[len(x) - 1]
+    rest = region_cost(instance.columns.cost, x)
     served_by = np.empty_like(node.served_by)
     state = _if_kept(node.state)
     least = separations(classes, rules, state, d, served_by, separation)

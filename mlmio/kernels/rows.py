@@ -1,7 +1,8 @@
 """The rows of a node of the search: named by numbers, made on demand, priced against the data.
 
-A row is named by ``(kind·N + i)·N + k``, so that a node is a short list of numbers: its row is
-made anew from the features of the pairs and from who serves i there.
+A row is named by ``(kind·N + i)·N + k``, and row r of the region, of which there may be more than
+pairs, by ``FIRST_OF_REGION + r``, so that a node is a short list of numbers: its row is made anew
+from the features of the pairs and from who serves i there.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ OPEN, KEPT, GIVEN_UP = range(3)
 # Violation of a row, in units of the distance, above which it is taken in.
 VIOLATED = 1e-8
 MOST_STEPS = 20_000
+FIRST_OF_REGION = 2**40
 
 
 class Table(NamedTuple):
@@ -85,14 +87,15 @@ class Columns(NamedTuple):
 
     Parameters
     ----------
-    c, lower, upper : (m,) arrays
-        Objective and bounds.
+    cost, c, lower, upper : (m,) arrays
+        Objective, the same with a tiny cost that breaks ties, and bounds.
     artificial : (2, m) array of bool
         Columns whose lower and whose upper bounds are not the model's own.
     integer : (m,) array of bool
         Columns that must be whole numbers.
     """
 
+    cost: Array
     c: Array
     lower: Array
     upper: Array
@@ -198,6 +201,15 @@ def distances_of(features, x, i, d):
 
 
 @leaf
+def region_cost(cost, x):
+    """Objective of a point but for λ."""
+    value = 0.0
+    for p in range(len(x) - 1):
+        value += cost[p] * x[p]
+    return value
+
+
+@leaf
 def take_in(table, served_by, program, codes, n, kind, i, k):
     """Add a row to those at hand; returns how many there are then."""
     features, A, b = table.features, program.A, program.b
@@ -232,7 +244,7 @@ def take_in(table, served_by, program, codes, n, kind, i, k):
         square += A[p, n] * A[p, n]
     # Never so small that a row counts as kept here and as violated by VIOLATED.
     program.scale[n] = max(1.0 / np.sqrt(square + 1e-12), 0.25)
-    codes[n] = (kind * N + i) * N + k
+    codes[n] = FIRST_OF_REGION + i * N + k if kind == REGION else (kind * N + i) * N + k
     return n + 1
 
 
@@ -241,6 +253,9 @@ def take_in_code(table, served_by, program, codes, n, code):
     """Add the row of a code."""
     N = len(table.least)
     kind, i, k = code // (N * N), (code // N) % N, code % N
+    if code >= FIRST_OF_REGION:
+        row = code - FIRST_OF_REGION
+        kind, i, k = REGION, row // N, row % N
     return take_in(table, served_by, program, codes, n, kind, i, k)
 
 

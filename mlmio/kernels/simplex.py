@@ -31,8 +31,9 @@ LEAST_PIVOT = 1e-8
 DOUBTFUL_PIVOT = 1e-6
 LEAST_DIAGONAL = 1e-13
 STEPS_BETWEEN_REFACTORINGS = 64
-# After this many steps without progress, and the number of columns, Bland's rule takes over.
-STALLED = 30
+# After this many steps without progress for each column, rows are taken at random among the
+# violated, which leaves a cycle soon, and after so many Bland's rule ends it for certain, slowly.
+STALLED, STUCK = 3, 200
 
 compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 leaf = numba.njit(cache=True, nogil=True, _nrt=False, fastmath={"reassoc", "contract", "nsz"})
@@ -208,8 +209,9 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
             return CUT_OFF, steps
         if steps >= most_steps:
             return STEP_LIMIT, steps
-        careful = stalled > STALLED + m
-        code = _price(program, n, vertex.x, scratch.violation, careful)
+        careful = stalled > STUCK * m
+        shuffle = steps if stalled > STALLED * m else 0
+        code = _price(program, n, vertex.x, scratch.violation, careful, shuffle)
         if code == NOTHING:
             leaning = _leans(program, vertex, vertex.multipliers)
             return LEANING if leaning else OPTIMAL, steps
@@ -217,7 +219,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
         leaving = _leaving(vertex, scratch, careful)
         if leaving < 0:
             scratch.entering[0] = code
-            leaning = _leans(program, vertex, scratch.direction)
+            leaning = _leans(program, vertex, scratch.direction) or _is_artificial(program, code)
             return UNDECIDED if leaning else INFEASIBLE, steps
         pivot = scratch.direction[leaving]
         length = _replace(vertex, scratch, leaving, code, right)
@@ -247,8 +249,8 @@ def _load(program, code, row):
 
 
 @leaf
-def _price(program, n, x, violation, careful):
-    """Return the code of the most violated row or bound; of the first, if `careful`."""
+def _price(program, n, x, violation, careful, shuffle):
+    """Return the code of the most violated row or bound; of the first, if `careful`; of any."""
     A, b, scale, lower, upper = program.A, program.b, program.scale, program.lower, program.upper
     m = len(x)
     for r in range(n):
@@ -270,6 +272,9 @@ def _price(program, n, x, violation, careful):
                 worst, code = excess, bound
     for r in range(n):
         excess = violation[r] * scale[r]
+        if shuffle > 0 and excess > TOLERANCE:
+            # Any number that is hard to foresee, and the same in every run.
+            excess = TOLERANCE + ((r * 7919 + shuffle * 104729) % 10007 + 1) * 1e-3
         if excess > worst:
             if careful:
                 return r
@@ -348,12 +353,18 @@ def _replace(vertex, scratch, leaving, code, right):
 @leaf
 def _leans(program, vertex, weights):
     """Whether weights of the basis rest on bounds that are not the model's own."""
-    basis, artificial = vertex.basis, program.artificial
-    m = len(basis)
-    for r in range(m):
-        code = basis[r]
-        if code < 0 and abs(weights[r]) > 1e-9:
-            upper = code >= -m
-            if artificial[1 if upper else 0, -1 - code if upper else -1 - m - code]:
-                return True
+    basis = vertex.basis
+    for r in range(len(basis)):
+        if abs(weights[r]) > 1e-9 and _is_artificial(program, basis[r]):
+            return True
     return False
+
+
+@leaf
+def _is_artificial(program, code):
+    """Whether a code is that of a bound that is not the model's own."""
+    artificial, m = program.artificial, len(program.c)
+    if code >= 0:
+        return False
+    upper = code >= -m
+    return artificial[1 if upper else 0, -1 - code if upper else -1 - m - code]

@@ -14,7 +14,7 @@ from mlmio.assembly import evaluate
 from mlmio.errors import SolverError
 from mlmio.oracle import Neighborhood, Oracle
 from mlmio.outline import GivingUp, Majority, Outline, Serving, Softening, outline
-from mlmio.softened import Softened
+from mlmio.softened import Active, Softened
 from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.starts import starts
@@ -196,6 +196,8 @@ class Alternation:
             self.sample = Oracle(data, context.orders, context.exempt, rows)
         self.best = Incumbent(-np.inf, None, np.zeros(data.N, dtype=bool))
         self.rounds = 0
+        # What held the last program is likely to hold the next.
+        self.active = Active()
         neighbors = context.neighbors
         # A majority of the K nearest is aimed at by as many points that must be near enough.
         self.k = neighbors.k if isinstance(neighbors, Serving) else neighbors.K // 2 + 1
@@ -215,10 +217,12 @@ class Alternation:
             if self.stop() and self.best.theta is not None:
                 return
             program = self._program(theta)
+            program.begin_with(self.active)
             found = program.solve(theta, self.sample)
             self.rounds += 1
             if found is None:
                 return
+            self.active = program.active()
             theta = found
             value = self._consider(theta, program.cost, self.sample)
             if value <= last + LEAST_GAIN * max(abs(last), 1e-3):

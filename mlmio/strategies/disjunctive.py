@@ -103,7 +103,7 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         counts = np.zeros(2, dtype=np.int64)
         status, root = root_of(problem, work, counts)
         built = perf_counter()
-        lp_bound = float(root.bound) if np.isfinite(root.bound) else None
+        lp_bound = float(root.bound) + problem.slack if np.isfinite(root.bound) else None
         if status == INFEASIBLE:
             answer = Answer("infeasible", message="no metric satisfies the region")
             return _outcome(problem, answer, None, lp_bound, began, built)
@@ -162,9 +162,10 @@ def _answer(search: Search, options: Options, interrupted: bool) -> Answer:
     objective = value if found else None
     if search.open == 0 and not found:
         return Answer("infeasible", nodes=search.nodes, message="every branch is infeasible")
-    if search.open == 0 and bound <= value + search.gap:
-        # What was cut off may have been better by the gap.
-        return Answer("optimal", value, bound=value + search.gap, nodes=search.nodes)
+    # What was cut off may have been better by the gap.
+    proven = value + search.gap + search.problem.slack
+    if search.open == 0 and bound <= proven:
+        return Answer("optimal", value, bound=proven, nodes=search.nodes)
     if search.open == 0:
         reason, message = "unproven", "the bound leans on coefficients above those considered"
     elif interrupted:
