@@ -154,7 +154,8 @@ class Search:
     def gap(self) -> float:
         """By how much a solution must be better than the incumbent to be looked for."""
         incumbent = self.solution.value[0]
-        relative = self.rel_gap * abs(incumbent) if np.isfinite(incumbent) else 0.0
+        # Half of what is asked for, since rounding and the tie-breaker take their share.
+        relative = self.rel_gap / 2 * abs(incumbent) if np.isfinite(incumbent) else 0.0
         return max(relative, self.abs_gap, LEAST_GAP)
 
     @property

@@ -468,6 +468,8 @@ def _choose(
     m, N = len(child.x), len(node.state)
     best = _no_branches(m)
     best_size = np.inf
+    # Before there is a solution sizes are estimated as if there were one this far below.
+    floor = max(wanted, level - price - instance.table.dmax)
     for i in points if probing else points[:candidates]:
         choices, bounds = np.empty(N + 1, np.int64), np.empty(N + 1)
         bases = np.empty((N + 1, m), np.int64)
@@ -488,7 +490,7 @@ def _choose(
             cost = rules.price if choice == TO_GIVE_UP else 0.0
             choices[found], bounds[found] = choice, reached - price - cost
             named(codes, child, bases[found])
-            size += max(bounds[found] - wanted, 0.0) ** GROWTH
+            size += max(bounds[found] - floor, 0.0) ** GROWTH
             if choice != TO_GIVE_UP:
                 most = max(most, reached)
             found += 1

@@ -248,7 +248,8 @@ class Alternation:
             price[:] = self.loss.price
         elif isinstance(self.loss, GivingUp):
             fencing = ~(outliers & self.loss.others)
-            allowed = float(near.separation[~outliers].min(initial=context.dmax))
+            least = float(near.separation[~outliers].min(initial=context.dmax))
+            allowed = max(least, -context.dmax)
             lacking = np.maximum(allowed - near.separation, LEAST_LACK)
             price = self.loss.price / np.where(np.isfinite(lacking), lacking, 1.0)
         elif isinstance(context.neighbors, Majority):

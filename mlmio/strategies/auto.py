@@ -6,8 +6,10 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from mlmio.errors import SolverError
-from mlmio.outline import GivingUp, Outline, Serving, outline
+from mlmio.outline import GivingUp, Majority, Outline, Serving, outline
 from mlmio.solvers.base import Options, Solver
 from mlmio.solvers.starts import Start
 from mlmio.strategies.alternating import alternate_outline
@@ -43,29 +45,59 @@ class Auto(Strategy):
     ) -> Outcome:
         """Solve `composition` on `data`."""
         began = perf_counter()
-        if composition.problem_class == "LP":
-            return _told(Direct().run(composition, data, solver, options), "direct: it is an LP")
-        try:
-            sketch = outline(composition, data)
-        except SolverError:
-            chosen = "direct: a block states no outline"
-            return _told(Direct().run(composition, data, solver, options), chosen)
-        pairs = sketch.data.N * (sketch.data.N - 1) // 2
+        sketch = _sketch(composition, data)
+        if sketch is None or not _suits(sketch):
+            why = "it is an LP" if composition.problem_class == "LP" else "no other strategy suits"
+            return _told(Direct().run(composition, data, solver, options), f"direct: {why}")
         size = f"{sketch.data.N:,} points"
         if _disjunctive(sketch):
             refuse_solver_options(self.name, options)
-            return _told(search_outline(sketch, options, began), f"disjunctive: {size}")
-        if sketch.region.integer.any():
-            chosen = f"direct: whole-number columns and {size}"
-            return _told(Direct().run(composition, data, solver, options), chosen)
-        found = alternate_outline(sketch, replace(options, options={}), began)
+            chosen, found = f"disjunctive: {size}", search_outline(sketch, options, began)
+            if found.answer.reason != "unproven":
+                return _told(found, chosen)
+        else:
+            chosen = f"alternating: {size}"
+            found = alternate_outline(sketch, replace(options, options={}), began)
+        if not _whole(sketch) or found.answer.reason in ("interrupted", "time_limit"):
+            return _told(found, chosen)
         left = options.after(found.solve_s)
-        if pairs > MOST_PAIRS or found.answer.reason in ("interrupted", "time_limit"):
-            return _told(found, f"alternating: {size} are too many for a whole model")
         if found.metric is not None:
             left = replace(left, start=Start(found.metric, found.data.ids[found.outliers]))
         exact = Direct().run(composition, data, solver, left)
-        return _told(_better(found, exact), f"alternating, then direct: {size}")
+        return _told(_better(found, exact), f"{chosen}, then direct")
+
+
+def _sketch(composition: Composition, data: Dataset) -> Outline | None:
+    """The outline of what is no LP; None where a block states none."""
+    if composition.problem_class == "LP":
+        return None
+    try:
+        return outline(composition, data)
+    except SolverError:
+        return None
+
+
+def _whole(sketch: Outline) -> bool:
+    """Whether a whole model can be built and given to a solver."""
+    return sketch.data.N * (sketch.data.N - 1) // 2 <= MOST_PAIRS
+
+
+def _suits(sketch: Outline) -> bool:
+    """Whether another strategy than ``direct`` has something to say of it."""
+    if _may_be_unbounded(sketch):
+        return False
+    if isinstance(sketch.context.neighbors, Majority) and _whole(sketch):
+        # Alternation aims at a majority by way of a margin, and helps a whole model little.
+        return False
+    return _disjunctive(sketch) or not sketch.region.integer.any()
+
+
+def _may_be_unbounded(sketch: Outline) -> bool:
+    """Whether a column of the region has no bound where its cost would have it."""
+    region = sketch.region
+    up = (region.cost > 0) & np.isinf(region.upper)
+    down = (region.cost < 0) & np.isinf(region.lower)
+    return bool((up | down).any())
 
 
 def _disjunctive(sketch: Outline) -> bool:

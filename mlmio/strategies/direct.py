@@ -45,7 +45,7 @@ class Direct(Strategy):
             answer=answer,
             resolved=assembly.resolved,
             data=assembly.data,
-            size=_size(assembly.model, answer.nonzeros),
+            size=model_size(assembly.model, answer.nonzeros),
             metric=context.read_metric() if found else None,
             outliers=context.read_outliers() if found else np.zeros(assembly.data.N, dtype=bool),
             lp_bound=lp.objective if lp.status == "optimal" else None,
@@ -91,7 +91,8 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
     return replace(answer, start=answer.start or "not supported")
 
 
-def _size(model: Any, nonzeros: int | None) -> ModelSize:
+def model_size(model: Any, nonzeros: int | None) -> ModelSize:
+    """Count the rows, columns and binaries of a model."""
     from pyomo.core import Constraint, Var
 
     rows = sum(1 for _ in model.component_data_objects(Constraint, active=True))

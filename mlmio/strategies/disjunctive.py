@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
@@ -123,6 +124,9 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         search.counts += counts
         search.run(lambda: stop() or _at_node_limit(search, options), watch.progress)
         answer = _answer(search, options, interrupted())
+        if options.start is not None:
+            # An alternation began from it, whether or not it satisfies the model.
+            answer = replace(answer, start="accepted")
         if options.verify == "full":
             check_witnesses(problem, search)
         return _outcome(problem, answer, search, lp_bound, began, built)

@@ -14,7 +14,8 @@ from mlmio import Result
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return mlmio.solve("linear + quadratic + nearest + outliers", random_data(0, (4, 3)))
+    spec = "linear + quadratic + nearest + outliers"
+    return mlmio.solve(spec, random_data(0, (4, 3)), solver="highs")
 
 
 def test_it_prints_what_it_is(result: Result) -> None:

@@ -76,7 +76,7 @@ def holds_no_number(result: mlmio.Result) -> bool:
 
 def test_an_optimum() -> None:
     data = random_data(0, (3, 3))
-    result = mlmio.solve(SPEC, data)
+    result = mlmio.solve(SPEC, data, solver="highs")
     assert result.status == "optimal"
     assert result.verified
     assert result.certificate.worst <= 1e-6
@@ -119,7 +119,7 @@ def test_a_model_that_says_what_the_data_do_not() -> None:
 
 def test_a_time_limit_without_incumbent() -> None:
     data = mlmio.load_dataset("iris", per_class=20, seed=0)
-    result = mlmio.solve(SPEC, data, time_limit=0.01)
+    result = mlmio.solve(SPEC, data, strategy="direct", time_limit=0.01)
     assert result.status == "no_incumbent"
     assert holds_no_number(result)
     assert result.bound is None or math.isfinite(result.bound)
@@ -130,7 +130,7 @@ def test_a_time_limit_with_an_incumbent() -> None:
     """All points may be given up, so that there is an incumbent at once; the proof takes hours."""
     data = mlmio.load_dataset("iris", per_class=10, seed=0)
     spec = SPEC + " + outliers(semantics='excuse', keep=0, rho=0.02)"
-    result = mlmio.solve(spec, data, time_limit=3)
+    result = mlmio.solve(spec, data, strategy="direct", time_limit=3)
     assert result.status == "feasible"
     assert result.verified
     assert result.bound > result.objective + 1e-6

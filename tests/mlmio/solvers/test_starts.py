@@ -51,7 +51,7 @@ def test_another_scaling_of_the_same_points(result):
 
 
 def test_terms_that_the_model_lacks_are_refused_with_a_note(data, result):
-    again = mlmio.solve("linear + nearest + bigm", data, start=result)
+    again = mlmio.solve("linear + nearest + bigm", data, "highs", start=result)
     assert (again.start, again.status) == ("rejected", "optimal")
     assert "the start was refused: " in again.message
 
@@ -76,7 +76,7 @@ def test_a_start_does_not_move_what_the_model_holds_at_zero():
     spec = "quadratic + nearest + lasso(mu=0.1) + bounded(dmin=0.01)"
     alone = mlmio.solve(spec, points)
     start = mlmio.Metric({2: np.diag([0.5, 7.0])}, D=2)
-    again = mlmio.solve(spec, points, start=start)
+    again = mlmio.solve(spec, points, "highs", start=start)
     assert again.start == "rejected"
     assert again.objective == pytest.approx(alone.objective, abs=1e-9)
 
