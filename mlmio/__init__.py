@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mlmio.comparison import Comparison, compare
     from mlmio.composition import Composition, compose, variants
     from mlmio.data import Dataset, Scaling, dataset_names, load_dataset
+    from mlmio.diagnostics import Diagnosis, diagnose
     from mlmio.errors import (
         CompositionError,
         DataError,
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
         MlmioWarning,
         SolverError,
     )
+    from mlmio.estimator import MIOMetricClassifier, MIOMetricLearner
     from mlmio.lattice import relation
     from mlmio.metric import Metric
+    from mlmio.model import NeighborModel
+    from mlmio.outlier_loop import OutlierLoop
     from mlmio.result import Result, verify
     from mlmio.solving import solve
 
@@ -30,6 +34,7 @@ _HOMES = {
     "mlmio.comparison": ("Comparison", "compare"),
     "mlmio.composition": ("Composition", "compose", "variants"),
     "mlmio.data": ("Dataset", "Scaling", "dataset_names", "load_dataset"),
+    "mlmio.diagnostics": ("Diagnosis", "diagnose"),
     "mlmio.errors": (
         "CompositionError",
         "DataError",
@@ -37,8 +42,11 @@ _HOMES = {
         "MlmioWarning",
         "SolverError",
     ),
+    "mlmio.estimator": ("MIOMetricClassifier", "MIOMetricLearner"),
     "mlmio.lattice": ("relation",),
     "mlmio.metric": ("Metric",),
+    "mlmio.model": ("NeighborModel",),
+    "mlmio.outlier_loop": ("OutlierLoop",),
     "mlmio.result": ("Result", "verify"),
     "mlmio.solving": ("solve",),
 }
@@ -51,9 +59,14 @@ __all__ = [
     "CompositionError",
     "DataError",
     "Dataset",
+    "Diagnosis",
+    "MIOMetricClassifier",
+    "MIOMetricLearner",
     "Metric",
     "MlmioError",
     "MlmioWarning",
+    "NeighborModel",
+    "OutlierLoop",
     "Result",
     "Scaling",
     "SolverError",
@@ -62,6 +75,7 @@ __all__ = [
     "compare",
     "compose",
     "dataset_names",
+    "diagnose",
     "load_dataset",
     "register_block",
     "relation",
