@@ -85,12 +85,17 @@ class Assembly:
         return evaluation
 
 
-def assemble(composition: Composition, parts: Sequence[Block], data: Dataset) -> Assembly:
-    """Let every block build itself, in the order given, and sum up the objective."""
+def assemble(
+    composition: Composition, parts: Sequence[Block], data: Dataset, whole: bool = True
+) -> Assembly:
+    """Let every block build itself, in the order given, and sum up the objective.
+
+    Where the model is not `whole`, a strategy is to add the rows of the pairs of points.
+    """
     import pyomo.environ as pyo
 
     model = pyo.ConcreteModel(name=str(composition))
-    context = Context(prepare(parts, data), model)
+    context = Context(prepare(parts, data), model, whole)
     objective: Any = 0
     for part in parts:
         b = pyo.Block(concrete=True)

@@ -55,6 +55,22 @@ class Choice:
     k: int
 
 
+@dataclass(frozen=True)
+class Fences:
+    """The separation rows of a model that is not whole, for a strategy to write on demand.
+
+    Parameters
+    ----------
+    need : callable (i) -> expression
+        What every d_ik must reach where no relief is given: s_i + λ.
+    excess : callable (i, k) -> expression
+        By how much row (i, k) is violated: the row is ``excess(i, k) <= 0``.
+    """
+
+    need: Callable[[int], Any]
+    excess: Callable[[int, int], Any]
+
+
 class Context:
     """What the blocks of one model publish for one another.
 
@@ -98,6 +114,8 @@ class Context:
         neighbours count it.
     encode : callable (Choice) -> mapping of int to expression
         Published by ``encoding``: s_i, the distance to the farthest point that serves i.
+    fences : Fences
+        Published by ``neighbors`` that provide ``rows on demand``, where the model is not whole.
     threshold : Pyomo variable
         Published by ``side``: τ, which similar points do not exceed and dissimilar ones reach.
     exempt : (M, 2) array of int
@@ -127,6 +145,7 @@ class Context:
         self.outliers: Mapping[int, Any] | None = None
         self.surplus: float = 0.0
         self.encode: Callable[[Choice], Mapping[int, Any]]
+        self.fences: Fences
         self.threshold: Any
         self.exempt: NDArray[np.intp] = np.empty((0, 2), dtype=np.intp)
         self.neighbors: Any = None

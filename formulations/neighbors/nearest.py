@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlmio.blocks import Block, Size, check_count, register_block
-from mlmio.context import Choice
+from mlmio.context import Choice, Fences
 from mlmio.outline import Serving
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Nearest(Block):
 
     @property
     def provides(self) -> frozenset[str]:
-        """Rows with a margin, which a loss may relieve."""
-        return frozenset({"margin", "relief"})
+        """Rows with a margin, which a loss may relieve and a strategy may write on demand."""
+        return frozenset({"margin", "relief", "rows on demand"})
 
     @property
     def needs(self) -> frozenset[str]:
@@ -82,7 +82,7 @@ class Nearest(Block):
         return data
 
     def build(self, context: Context, b: Any) -> Any:
-        """Add y, λ, the choice and the separation rows; contributes λ."""
+        """Add y, λ, the choice and, where the model is whole, the separation; contributes λ."""
         import pyomo.environ as pyo
 
         data = context.data
@@ -96,12 +96,17 @@ class Nearest(Block):
         reach = context.encode(Choice(b.y, candidates, self.k))
         margin = self._margin(context, b)
 
-        def separate(_: Any, i: int, k: int) -> Any:
+        def excess(i: int, k: int) -> Any:
             # The largest that s_i + λ − d_ik can be: enough to switch the row off.
             big_m = context.dmax + context.margin.upper - context.bounds(i, k)[0]
-            return reach[i] + margin - context.distance(i, k) - context.relief(i, k, big_m) <= 0
+            return reach[i] + margin - context.distance(i, k) - context.relief(i, k, big_m)
 
-        b.separate = pyo.Constraint(_tuples(data.non_pairs()), rule=separate)
+        if context.whole:
+            b.separate = pyo.Constraint(
+                _tuples(data.non_pairs()), rule=lambda _, i, k: excess(i, k) <= 0
+            )
+        else:
+            context.fences = Fences(lambda i: reach[i] + margin, excess)
         return None if context.margin.fixed else margin
 
     def _margin(self, context: Context, b: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -125,6 +125,8 @@ class Bounded(Block):
             apart[tuple(conflicts.T)] = apart[tuple(conflicts.T[::-1])] = False
             held = apart.tolist()
             context.bounds = lambda i, j: (dmin if held[i][j] else 0.0, self.dmax)
+        else:
+            context.bounds = _bounds_on_demand(data, conflicts, dmin, self.dmax)
         add_distances(context, b, self.distances)
 
     def _given_up(self, data: Dataset) -> NDArray[np.intp]:
@@ -192,3 +194,16 @@ class Bounded(Block):
     def size(self, n: Any) -> Size:
         """E variables and E rows, or E rows."""
         return Size(variables=n.pairs if self.distances == "variables" else 0, rows=n.pairs)
+
+
+def _bounds_on_demand(
+    data: Dataset, conflicts: NDArray[np.intp], dmin: float, dmax: float
+) -> Callable[[int, int], tuple[float, float]]:
+    """The bounds of any pair, with nothing laid out that is as large as the pairs."""
+    exempt = set(map(tuple, conflicts.tolist()))
+
+    def bounds(i: int, j: int) -> tuple[float, float]:
+        held = data.apart(i, j) and (min(i, j), max(i, j)) not in exempt
+        return (dmin if held else 0.0, dmax)
+
+    return bounds

@@ -40,6 +40,9 @@ STARTS = 8
 ROUNDS = 8
 # A start is left when a round gains less than this share of the objective.
 LEAST_GAIN = 1e-3
+# Features of all pairs that the compiled alternation may take.
+POLISHED_BYTES = 2**28
+POLISHING_ROUNDS = 30
 # Above this many points, a start is first improved on so many of them.
 SAMPLE = 2000
 # Above this many points a single start is made: one pass over all pairs takes seconds.
@@ -78,7 +81,8 @@ class Alternating(Strategy):
     For fixed neighbours the metric is an optimum of a linear program whose rows are taken in on
     demand; for a fixed metric the best neighbours are the nearest, and the points to give up are
     chosen exactly for ``excuse``, and greedily for the other semantics. It proves nothing: the
-    result has a bound of the margin's own, and status ``feasible``.
+    result has a bound of the margin's own, and status ``feasible``; where the floor of a class
+    binds it may find no solution at all.
 
     Takes ``nearest(k)`` and ``knn`` with every loss, and every term, cone and side block, also
     lasso, but no cardinality. One round costs some passes over all pairs, O(N²(P + D)) each, and
@@ -131,11 +135,16 @@ def _run(
         return perf_counter() - built >= limit or interrupted()
 
     alternation = Alternation(sketch, stop, options.seed)
+    polish = Polish(sketch) if _fits(sketch) else None
     number = STARTS if sketch.data.N <= MANY else 1
     for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
         if stop() and n:
             break
+        if polish is not None:
+            polish.improve(theta, alternation.best)
         alternation.improve(theta)
+        if polish is not None and alternation.best.theta is not None:
+            polish.improve(alternation.best.theta, alternation.best)
         watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
     answer = _answer(alternation, interrupted(), stop())
     best = alternation.best
@@ -152,6 +161,44 @@ def _run(
         lp_s=0.0,
         solve_s=perf_counter() - built,
     )
+
+
+def _fits(sketch: Outline) -> bool:
+    """Whether the compiled alternation takes it: no soft margin, and features that fit memory."""
+    context = sketch.context
+    margin = isinstance(context.neighbors, Serving) and not isinstance(context.loss, Softening)
+    return margin and 8 * sketch.data.N**2 * sketch.region.P <= POLISHED_BYTES
+
+
+class Polish:
+    """The compiled alternation, for the margin alone: who is given up is settled, then fixed.
+
+    Parameters
+    ----------
+    sketch : Outline
+        What is solved.
+    """
+
+    def __init__(self, sketch: Outline) -> None:
+        from mlmio.kernels.rows import new_work
+        from mlmio.parametric import parametric, root_of
+
+        self.problem = parametric(sketch)
+        self.work = new_work(self.problem.instance)
+        self.counts = np.zeros(2, dtype=np.int64)
+        _, self.root = root_of(self.problem, self.work, self.counts)
+
+    def improve(self, theta: Array, best: Incumbent) -> None:
+        """Alternate from θ, and replace the incumbent by what is better."""
+        from mlmio.kernels.alternate import alternate
+
+        found = self.problem.nothing_found()
+        self.problem.distances(theta, self.work)
+        alternate(self.problem.instance, self.root, self.work, found, POLISHING_ROUNDS, self.counts)
+        if found.value[0] > best.objective:
+            best.objective = float(found.value[0])
+            best.theta = self.problem.theta(found.x)
+            best.outliers = self.problem.given_up(found)
 
 
 def _given(sketch: Outline, options: Options):  # type: ignore[no-untyped-def]

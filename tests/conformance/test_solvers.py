@@ -404,7 +404,7 @@ def test_interrupted_relaxation_ends_the_solve(monkeypatch, little_iris):
         return Found("interrupted")
 
     monkeypatch.setattr(registry.get("highs"), "run", interrupted)
-    result = mlmio.solve("linear + nearest", little_iris)
+    result = mlmio.solve("linear + nearest", little_iris, "highs")
     assert (result.status, result.reason, len(calls)) == ("no_incumbent", "interrupted", 1)
 
 
