@@ -50,9 +50,8 @@ class Rows(Strategy):
     back a row for each.
 
     A round costs the solver's time and O(N²P) for looking at all pairs. Every solver is called
-    anew in each round: rows that are written inside a solver's search need an interface that
-    not every one has, and reductions in presolve switched off, and the few rounds that are left
-    after the LP relaxation cost little to begin anew.
+    anew in each round. Rows written inside a solver's search would need a callback of its own for
+    each, with reductions of presolve switched off; this way one loop serves all of them.
     """
 
     name: ClassVar[str] = "rows"

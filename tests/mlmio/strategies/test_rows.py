@@ -99,15 +99,15 @@ def test_points_that_coincide_become_outliers() -> None:
 
 
 def test_few_rows_are_needed() -> None:
-    data = mlmio.load_dataset("iris", per_class=5, seed=0)
+    data = mlmio.load_dataset("iris", per_class=4, seed=0)
     found, whole = rows(BASE, data), direct(BASE, data)
     assert_same(found, whole)
-    assert "of 150 separation rows" in found.message
-    assert "of 105 bounds" in found.message
-    assert found.size.rows < 0.8 * whole.size.rows
+    assert "of 96 separation rows" in found.message
+    assert "of 66 bounds" in found.message
+    assert found.size.rows < 0.9 * whole.size.rows
 
 
-@pytest.mark.parametrize("limit", [1e-3, 0.3, 1.0])
+@pytest.mark.parametrize("limit", [1e-3, 0.8])
 @pytest.mark.parametrize("loss", ["", " + hinge(margin=0.1)", " + outliers(rho=0.02)"])
 def test_a_limit_of_time_leaves_a_valid_bound(loss: str, limit: float) -> None:
     data = mlmio.load_dataset("iris", per_class=12, seed=0)
@@ -119,7 +119,7 @@ def test_a_limit_of_time_leaves_a_valid_bound(loss: str, limit: float) -> None:
     if found.status == "feasible":
         assert found.verified
         assert found.bound is None or found.objective <= found.bound + 1e-9
-    if limit == 1.0:
+    if limit == 0.8:
         assert found.bound is not None
 
 
