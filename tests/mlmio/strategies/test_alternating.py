@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -174,20 +171,6 @@ def test_a_limit_of_time_gives_what_there_is() -> None:
     assert result.status in ("feasible", "no_incumbent")
     assert result.reason == "time_limit"
     assert "time limit" in result.message
-
-
-def test_an_interrupt_gives_what_there_is() -> None:
-    data = mlmio.load_dataset("iris", per_class=40, seed=0)
-    spec = f"{BASE} + nearest(k=3) + outliers(rho=0.001, semantics='excuse')"
-    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        result = alternating(spec, data)
-    finally:
-        timer.join()
-    assert result.status == "feasible"
-    assert result.verified
-    assert result.reason == "interrupted"
 
 
 DEGENERATE = {
