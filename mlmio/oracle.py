@@ -45,8 +45,14 @@ class Neighborhood:
 
     @property
     def separation(self) -> Array:
-        """(N,) distance to the nearest of other classes minus that to the k-th of the own."""
-        return self.fenced_at[:, 0] - self.served_at[:, -1]
+        """(N,) distance to the nearest of other classes minus that to the k-th of the own.
+
+        It is −∞ where fewer than k serve, even if nobody is left of other classes.
+        """
+        served_at = self.served_at[:, -1]
+        return np.where(np.isinf(served_at), -np.inf, self.fenced_at[:, 0]) - np.where(
+            np.isinf(served_at), 0.0, served_at
+        )
 
 
 class Oracle:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.errors import SolverError
+from mlmio.solvers.base import LEAST_TIME
 from mlmio.solvers.highs import silent_highs
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ REGION_ROWS_A_ROUND = 100
 FENCES_A_ROUND = 2
 MOST_ROUNDS = 40
 LEAST_DUAL = 1e-9
+# Seconds of a run before it is begun again, and most seconds of a run whatever the limit is.
+STALLED, LONGEST = 20.0, 300.0
 # Parameters without bounds are held within this.
 BOX = 1e4
 
@@ -124,8 +128,8 @@ class Softened:
             sorted({(i, k) for (i, _, k), row in self.separations.items() if held[row]}),
         )
 
-    def solve(self, theta: Array, everyone: Oracle) -> Array | None:
-        """Solve from the rows that are violated under θ; None where there is no solution.
+    def solve(self, theta: Array, everyone: Oracle, seconds: float) -> Array | None:
+        """Solve from the rows that are violated under θ; None where there is no solution in time.
 
         The distances of the points of `everyone` are held within their bounds.
 
@@ -138,13 +142,15 @@ class Softened:
 
         lacking = np.zeros(len(self.price))
         margin = 0.0
+        deadline = perf_counter() + seconds
         for n in range(MOST_ROUNDS):
             added = self._take_in_region(theta, everyone) + self._take_in(theta, margin, lacking)
             if n and not added:
                 break
-            self.highs.run()
+            self._run(deadline)
             status = self.highs.getModelStatus()
             if status in (
+                highspy.HighsModelStatus.kTimeLimit,
                 highspy.HighsModelStatus.kInfeasible,
                 highspy.HighsModelStatus.kUnboundedOrInfeasible,
             ):
@@ -161,6 +167,19 @@ class Softened:
             for i, column in self.lack.items():
                 lacking[i] = x[column]
         return theta
+
+    def _run(self, deadline: float) -> None:
+        """Run HiGHS; where its simplex method stalls, begin again without the last basis."""
+        import highspy
+
+        left = max(deadline - perf_counter(), LEAST_TIME)
+        self.highs.setOptionValue("time_limit", self.highs.getRunTime() + min(left, STALLED))
+        self.highs.run()
+        if self.highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit and left > STALLED:
+            self.highs.clearSolver()
+            left = max(deadline - perf_counter(), LEAST_TIME)
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + min(left, LONGEST))
+            self.highs.run()
 
     def _take_in_region(self, theta: Array, everyone: Oracle) -> int:
         """Add the most violated bounds of distances; returns how many."""

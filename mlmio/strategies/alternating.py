@@ -131,10 +131,13 @@ def _run(
     built = perf_counter()
     limit = np.inf if options.time_limit is None else options.time_limit
 
-    def stop() -> bool:
-        return perf_counter() - built >= limit or interrupted()
+    def left() -> float:
+        return 0.0 if interrupted() else built + limit - perf_counter()
 
-    alternation = Alternation(sketch, stop, options.seed)
+    def stop() -> bool:
+        return left() <= 0.0
+
+    alternation = Alternation(sketch, left, options.seed)
     polish = Polish(sketch) if _fits(sketch) else None
     number = STARTS if sketch.data.N <= MANY else 1
     for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
@@ -227,15 +230,15 @@ class Alternation:
     ----------
     sketch : Outline
         What is solved.
-    stop : callable () -> bool
-        Whether to stop.
+    left : callable () -> float
+        Seconds that are left.
     seed : int
         Of the sample that stands for many points.
     """
 
-    def __init__(self, sketch: Outline, stop: Callable[[], bool], seed: int) -> None:
+    def __init__(self, sketch: Outline, left: Callable[[], float], seed: int) -> None:
         context, data = sketch.context, sketch.data
-        self.sketch, self.stop, self.loss = sketch, stop, context.loss
+        self.sketch, self.left, self.loss = sketch, left, context.loss
         self.everyone = Oracle(data, context.orders, context.exempt)
         self.sample = self.everyone
         if data.N > SAMPLE:
@@ -261,11 +264,11 @@ class Alternation:
         """Alternate from θ until a round gains little; where many points, on a sample first."""
         last = -np.inf
         for _ in range(ROUNDS):
-            if self.stop() and self.best.theta is not None:
+            if self.left() <= 0.0 and self.best.theta is not None:
                 return
             program = self._program(theta)
             program.begin_with(self.active)
-            found = program.solve(theta, self.sample)
+            found = program.solve(theta, self.sample, self.left())
             self.rounds += 1
             if found is None:
                 return
@@ -276,7 +279,7 @@ class Alternation:
                 break
             last = value
         if self.sample is not self.everyone:
-            found = program.solve(theta, self.everyone)
+            found = program.solve(theta, self.everyone, self.left())
             if found is not None:
                 self._consider(found, program.cost, self.everyone)
 

@@ -84,6 +84,18 @@ def test_more_than_there_are() -> None:
     assert found.fenced_by.tolist() == by
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_point_that_nobody_serves_allows_nothing() -> None:
+    """Even where nobody of another class counts either: not a number would be no answer."""
+    data = points(1, (2, 4), D=2)
+    theta, _ = theta_and_distances(data, (1, 2))
+    nobody = np.zeros(data.N, dtype=bool)
+    oracle = Oracle(data, (1, 2))
+    assert (oracle.nearest(theta, serving=nobody, fencing=nobody).separation == -np.inf).all()
+    assert (oracle.nearest(theta, serving=nobody).separation == -np.inf).all()
+    assert (oracle.nearest(theta, fencing=nobody).separation == np.inf).all()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_some_points_neither_serve_nor_fence(seed: int) -> None:
     data = points(seed)

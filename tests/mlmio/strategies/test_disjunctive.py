@@ -184,7 +184,7 @@ def test_points_that_coincide_are_given_up(semantics: str) -> None:
 
 @pytest.mark.parametrize("more", ["", " + outliers(rho=0.2)", " + outliers(semantics='excuse')"])
 def test_two_threads_prove_the_same_and_the_same_seed_gives_the_same_run(more: str) -> None:
-    data = iris(6)
+    data = iris(5)
     spec = BASE + more
     one, again = (disjunctive(spec, data, threads=1, seed=3) for _ in range(2))
     two, twice = (disjunctive(spec, data, threads=2, seed=3) for _ in range(2))
