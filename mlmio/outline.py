@@ -240,6 +240,7 @@ def region_of(context: Context, objective: Any = 0) -> Region:
     CompositionError
         If a row or the objective is not linear.
     """
+    from pyomo.common.errors import InfeasibleConstraintException
     from pyomo.core import Constraint, Var
     from pyomo.repn import generate_standard_repn
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
@@ -254,12 +255,17 @@ def region_of(context: Context, objective: Any = 0) -> Region:
     m = len(columns)
     A, b = csr_array((0, m)), np.empty(0)
     if next(context.model.component_data_objects(Constraint, active=True), None) is not None:
-        form = LinearStandardFormCompiler().write(context.model)
-        entries = form.A.tocoo()
-        where = np.array([known[id(column)] for column in form.columns], dtype=np.int32)
-        shape = (entries.shape[0], m)
-        A = csr_array((entries.data, (entries.row, where[entries.col])), shape=shape)
-        b = np.asarray(form.rhs, dtype=float)
+        try:
+            form = LinearStandardFormCompiler().write(context.model)
+        except InfeasibleConstraintException:
+            # A row without columns that does not hold: 0 ≤ −1 stands for all.
+            A, b = csr_array((1, m)), np.array([-1.0])
+        else:
+            entries = form.A.tocoo()
+            where = np.array([known[id(column)] for column in form.columns], dtype=np.int32)
+            shape = (entries.shape[0], m)
+            A = csr_array((entries.data, (entries.row, where[entries.col])), shape=shape)
+            b = np.asarray(form.rhs, dtype=float)
     cost = np.zeros(m)
     repn = generate_standard_repn(objective)
     if not repn.is_linear():

@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 # Memory that one coefficient of a pair takes in the model and in the solver, measured.
 BYTES_A_COEFFICIENT = 250
 
+# Above so many parameters a term's memory is checked whatever the strategy is.
+MANY_PARAMETERS = 1000
+
 # Highest order of a term: powers of differences below one vanish long before.
 MAX_ORDER = 20
 
@@ -179,7 +182,8 @@ class SeriesTerm(Block):
         """
         import pyomo.environ as pyo
 
-        if context.whole:
+        # A strategy holds few rows, but with so many parameters even those are too much.
+        if context.whole or parameter_count(context.data.D, self.order) > MANY_PARAMETERS:
             self._check_memory(context.data)
         self._check_magnitude(context.data)
         sets = multisets(context.data.D, self.order)
