@@ -107,7 +107,7 @@ def test_other_data(solved: Result) -> None:
 
 def test_a_result_without_incumbent_has_nothing_to_verify() -> None:
     data = mlmio.load_dataset("iris", per_class=12)
-    result = mlmio.solve(SPECS["S0"], data, time_limit=0.01)
+    result = mlmio.solve(SPECS["S0"], data, strategy="direct", time_limit=0.01)
     assert mlmio.verify(result, data) is result
     assert not result.verified
 
