@@ -23,6 +23,7 @@ extensions = [
     "command_line",
     "lattice",
     "own_block",
+    "pictures_page",
     "public_names",
     "solvers",
 ]

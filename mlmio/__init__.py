@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mlmio.active import ActiveLearner
     from mlmio.blocks import Block, block, register_block
     from mlmio.comparison import Comparison, compare
     from mlmio.composition import Composition, compose, variants
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mlmio.metric import Metric
     from mlmio.model import NeighborModel
     from mlmio.outlier_loop import OutlierLoop
+    from mlmio.recommending import Recommendations, boundary_subset, recommend
     from mlmio.result import Result, verify
     from mlmio.solving import solve
 
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives; a module is imported when one of its names is first used.
 _HOMES = {
+    "mlmio.active": ("ActiveLearner",),
     "mlmio.blocks": ("Block", "block", "register_block"),
     "mlmio.comparison": ("Comparison", "compare"),
     "mlmio.composition": ("Composition", "compose", "variants"),
@@ -47,12 +50,14 @@ _HOMES = {
     "mlmio.metric": ("Metric",),
     "mlmio.model": ("NeighborModel",),
     "mlmio.outlier_loop": ("OutlierLoop",),
+    "mlmio.recommending": ("Recommendations", "boundary_subset", "recommend"),
     "mlmio.result": ("Result", "verify"),
     "mlmio.solving": ("solve",),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ActiveLearner",
     "Block",
     "Comparison",
     "Composition",
@@ -67,16 +72,19 @@ __all__ = [
     "MlmioWarning",
     "NeighborModel",
     "OutlierLoop",
+    "Recommendations",
     "Result",
     "Scaling",
     "SolverError",
     "__version__",
     "block",
+    "boundary_subset",
     "compare",
     "compose",
     "dataset_names",
     "diagnose",
     "load_dataset",
+    "recommend",
     "register_block",
     "relation",
     "solve",

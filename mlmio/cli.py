@@ -10,10 +10,11 @@ from mlmio.commands.export import export
 from mlmio.commands.fit import fit
 from mlmio.commands.lists import blocks, solvers
 from mlmio.commands.predict import predict
+from mlmio.commands.recommend import recommend
 from mlmio.commands.shell import add_command, app
 
 # In the order of the help.
-for function in (compare, fit, predict, explain, blocks, solvers, export):
+for function in (compare, fit, predict, recommend, explain, blocks, solvers, export):
     add_command(function)
 
 

@@ -68,7 +68,7 @@ def plot_lattice(ax: Axes | None = None) -> Axes:
     >>> ax = plot_lattice()
     >>> ax.figure.savefig("lattice.pdf")  # doctest: +SKIP
     """
-    _require_matplotlib()
+    require_matplotlib()
     lanes = [_lane(slot) for slot in SLOTS.values()]
     lanes = [lane for lane in lanes if lane.places]
     width = max(WIDTH, *(lane.right + EDGE for lane in lanes))
@@ -86,7 +86,8 @@ def plot_lattice(ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _require_matplotlib() -> None:
+def require_matplotlib() -> None:
+    """Raise MlmioError where matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise MlmioError("figures need matplotlib: install it with pip install 'mlmio[plots]'")
 

@@ -44,6 +44,10 @@ def fit(
             "--output", "-o", metavar="FILE", help="For the metric with its points, as JSON."
         ),
     ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="For a page on what was learned, index.html."),
+    ] = None,
     formulation: Annotated[
         str,
         typer.Option(
@@ -105,6 +109,10 @@ def fit(
     check_abstain(abstain)
     if output is not None:
         check_writable(output)
+    if report is not None:
+        from mlmio.reporting import check_folder
+
+        check_folder(report)
     points = load(data, per_class, seed, scale, label, side, data_dir)
     check_neighbors(neighbors, points.N)
 
@@ -120,6 +128,11 @@ def fit(
         _print(out, learned, model)
         if saved:
             out.print(f"\n{output}: the metric, and the points that classify by it")
+        if report is not None:
+            from mlmio.reporting import write_report
+
+            page = write_report(learned, report, neighbors)
+            out.print(f"{page}: a page on what was learned", soft_wrap=True)
     raise typer.Exit(DONE if learned.result.verified else FAILED)
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlmio.commands.points import read_points
 from mlmio.commands.shell import DataDir, DataName, Label
-from mlmio.errors import DataError, MlmioWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import pandas as pd
 
@@ -50,7 +48,7 @@ def predict(
     found = NeighborModel.from_json(model)
     if output is not None:
         check_writable(output)
-    points, labels = _points(data, label, data_dir, found.metric.feature_names)
+    points, labels = read_points(data, label, data_dir, found.metric.feature_names)
     predictions = _predictions(found, points)
     text = predictions.to_csv(index=False)
     if output is None:
@@ -61,43 +59,6 @@ def predict(
     out = console(sys.stderr if output is None else sys.stdout)
     for line in _summary(found, predictions, labels):
         out.print(line, soft_wrap=True)
-
-
-def _points(
-    name: str, label: str | None, data_dir: str | None, features: Sequence[str]
-) -> tuple[Any, Any]:
-    """Load points, and their labels where they have some."""
-    from mlmio.data import load_dataset, read_table
-    from mlmio.data.files import NO_LABEL
-
-    path = Path(name).expanduser()
-    if not path.is_file():
-        data = load_dataset(name, scale="none", label=label, data_dir=data_dir)
-        return data.X, data.labels
-    table, labels = read_table(path, label)
-    if label is None and not _fits(table, features):
-        # Without labels the last feature was taken for them.
-        table, labels = read_table(path, NO_LABEL)
-    if set(features) <= set(map(str, table.columns)):
-        return table[list(features)], labels
-    if table.shape[1] == len(features):
-        warnings.warn(
-            f"the columns of {name} have other names than the features of the metric: they are "
-            f"taken in their order",
-            MlmioWarning,
-            stacklevel=2,
-        )
-        return table, labels
-    missing = [feature for feature in features if feature not in table.columns]
-    raise DataError(
-        f"{name} has {table.shape[1]} columns besides the labels, and the metric needs "
-        f"{len(features)}: there is no column {missing[0]!r}"
-    )
-
-
-def _fits(table: pd.DataFrame, features: Sequence[str]) -> bool:
-    names = set(map(str, table.columns))
-    return set(features) <= names or table.shape[1] == len(features)
 
 
 def _predictions(model: NeighborModel, points: Any) -> pd.DataFrame:
