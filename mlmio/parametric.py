@@ -10,7 +10,8 @@ import psutil
 from numpy.typing import NDArray
 
 from mlmio.errors import DataError
-from mlmio.kernels.branch import Node, Solution
+from mlmio.kernels.node import Node, Solution
+from mlmio.kernels.programs import Work, solve_node
 from mlmio.kernels.rows import (
     GIVEN_UP,
     KEPT,
@@ -20,8 +21,6 @@ from mlmio.kernels.rows import (
     Instance,
     Rules,
     Table,
-    Work,
-    solve_node,
 )
 from mlmio.kernels.simplex import INFEASIBLE, OPTIMAL, begin, objective
 from mlmio.outline import GivingUp
@@ -97,19 +96,20 @@ def parametric(outline: Outline) -> Parametric:
     largest = np.abs(features).max(axis=(0, 2))
     unit = 1.0 / np.where(largest > 0, largest, 1.0)
     features *= unit[None, :, None]
-    # λ is the last column, after the region's.
-    scale = np.ones(len(region.columns) + 1)
-    scale[:P] = unit
-    A = np.hstack([region.A.toarray(), np.zeros((len(region.b), 1))]) * scale
+    loss = context.loss or GivingUp(0.0, True, False, True, 0)
+    # After the region's columns comes the price of the points given up, where it is one, then λ.
     margin = _margin(context.margin, context.dmax)
-    lower = np.append(region.lower, margin[0]) / scale
-    upper = np.append(region.upper, margin[1]) / scale
+    more = [(0.0, N * loss.price), margin] if loss.others else [margin]
+    scale = np.append(np.ones(len(region.columns)), np.ones(len(more)))
+    scale[:P] = unit
+    A = np.hstack([region.A.toarray(), np.zeros((len(region.b), len(more)))]) * scale
+    lower = np.append(region.lower, [low for low, _ in more]) / scale
+    upper = np.append(region.upper, [high for _, high in more]) / scale
     rows = np.arange(N)
     apart = np.asarray(data.apart_rows(rows), dtype=bool)
     least = np.where(apart, context.dmin, 0.0)
     for i, k in context.exempt:
         least[i, k] = least[k, i] = 0.0
-    loss = context.loss or GivingUp(0.0, True, False, True, 0)
     fixed = np.full(N, KEPT if context.loss is None else OPEN)
     fixed[context.conflicting] = GIVEN_UP
     table = Table(features, least, float(context.dmax), np.ascontiguousarray(A.T), region.b.copy())
@@ -119,14 +119,17 @@ def parametric(outline: Outline) -> Parametric:
         data.y.astype(np.int64),
         data.class_sizes.astype(np.int64),
     )
-    cost = np.append(region.cost, 1.0) * scale
+    cost = np.append(region.cost, np.eye(len(more))[-1]) * scale
+    charged = cost - _tie_breaker(features, len(scale))
+    if loss.others:
+        charged[-2] = -1.0
     columns = Columns(
         cost,
-        cost - _tie_breaker(features, len(scale)),
+        charged,
         np.maximum(lower, -BOX),
         np.minimum(upper, BOX),
         np.array([np.isinf(lower), np.isinf(upper)]),
-        np.append(region.integer, False),
+        np.append(region.integer, np.zeros(len(more), dtype=bool)),
     )
     rules = Rules(
         context.neighbors.k,
@@ -176,18 +179,20 @@ def root_of(problem: Parametric, work: Work, counts: NDArray[np.int64]) -> tuple
     (int, Node)
         What the simplex method ended with, and the root of the search.
     """
-    from mlmio.kernels.rows import named, worth_keeping
+    from mlmio.kernels.programs import charge, named, worth_keeping
 
     instance = problem.instance
     columns = instance.columns
     m, N = len(columns.c), len(instance.fixed)
     work.program.lower[:], work.program.upper[:] = columns.lower, columns.upper
+    charge(instance.rules, instance.fixed, work.program)
     begin(work.program, work.vertex)
     served_by = np.full((N, instance.rules.k), -1, dtype=np.int64)
     status, n = solve_node(instance, instance.fixed, served_by, work, 0, -np.inf, counts)
     basis = np.empty(m, dtype=np.int64)
     named(work.codes, work.vertex, basis)
-    price = instance.rules.price * np.sum(instance.fixed == GIVEN_UP)
+    rules = instance.rules
+    price = 0.0 if rules.others else rules.price * np.sum(instance.fixed == GIVEN_UP)
     bound = objective(work.program, work.vertex) - price if status == OPTIMAL else np.inf
     allowed = instance.classes.together.copy()
     if not instance.rules.serving:
@@ -202,4 +207,5 @@ def root_of(problem: Parametric, work: Work, counts: NDArray[np.int64]) -> tuple
         columns.upper,
         worth_keeping(work, n, np.inf),
         basis,
+        work.cuts[: work.cut_count[0]].copy(),
     )

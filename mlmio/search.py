@@ -14,20 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.kernels.alternate import alternate
-from mlmio.kernels.branch import (
-    COLUMN,
-    SERVER,
-    Closing,
-    Node,
-    Solution,
-    decide_on,
-    expand,
-    fractional,
-)
-from mlmio.kernels.rows import Work, new_work
+from mlmio.kernels.branch import expand, fractional
+from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on
+from mlmio.kernels.programs import Work, new_work
 
 if TYPE_CHECKING:
-    from mlmio.kernels.branch import Branches
+    from mlmio.kernels.node import Branches
     from mlmio.parametric import Parametric
 
 # Points tried for branching at a node.
@@ -266,7 +258,11 @@ class Search:
         m = len(integer)
         best = Solution(solution.value.copy(), solution.x.copy(), solution.state.copy())
         closing = Closing(
-            np.full(4, -1, dtype=np.int64), np.zeros(1), np.zeros(m + 1, dtype=np.int64)
+            np.full(4, -1, dtype=np.int64),
+            np.zeros(1),
+            np.zeros(m + 1, dtype=np.int64),
+            np.zeros(1),
+            np.zeros((m + 1, m + 1)),
         )
         counts = np.zeros(2, dtype=np.int64)
         expanded, branches = expand(

@@ -10,6 +10,7 @@ from mlmio.errors import SolverError
 from mlmio.solvers.highs import silent_highs
 
 if TYPE_CHECKING:
+    from mlmio.kernels.rows import Array, Instance, Integers
     from mlmio.parametric import Parametric
     from mlmio.search import Witness
 
@@ -26,27 +27,24 @@ def reaches(problem: Parametric, witness: Witness) -> float:
     """
     import highspy
 
-    from mlmio.kernels.rows import new_work, take_in_code
-
     instance, closing = problem.instance, witness.closing
     i, choice, slot, infeasible = closing.decision.tolist()
     served_by = witness.served_by.copy()
     if choice >= 0:
         served_by[i, slot] = choice
-    work = new_work(instance)
-    program, n = work.program, 0
-    for code in closing.codes if infeasible else closing.codes[:-1]:
-        if code >= 0:
-            n = take_in_code(instance.table, served_by, program, work.codes, n, code)
+    basis = closing.codes if infeasible else closing.codes[:-1]
     highs = silent_highs()
     highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
-    columns = np.arange(len(program.c), dtype=np.int32)
+    columns = np.arange(len(instance.columns.c), dtype=np.int32)
+    lower = witness.lower.copy()
+    if instance.rules.others:
+        lower[-2] = closing.price[0]
     for p in columns.tolist():
-        highs.addVar(witness.lower[p], witness.upper[p])
-        highs.changeColCost(p, program.c[p])
-    for r in range(n):
-        row = np.ascontiguousarray(program.A[:, r])
-        highs.addRow(-highspy.kHighsInf, program.b[r], len(columns), columns, row)
+        highs.addVar(lower[p], witness.upper[p])
+        highs.changeColCost(p, instance.columns.c[p])
+    for row in _rows(instance, served_by, basis, closing.rows):
+        coefficients = np.ascontiguousarray(row[:-1])
+        highs.addRow(-highspy.kHighsInf, row[-1], len(columns), columns, coefficients)
     highs.run()
     status = highs.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
@@ -54,3 +52,16 @@ def reaches(problem: Parametric, witness: Witness) -> float:
     if status != highspy.HighsModelStatus.kOptimal:
         raise SolverError(f"HiGHS cannot check a branch: {highs.modelStatusToString(status)}")
     return float(highs.getInfo().objective_function_value)
+
+
+def _rows(instance: Instance, served_by: Integers, codes: Integers, cuts: Array) -> Array:
+    """Rows of a basis with their right-hand sides: made anew from the data, but for cuts."""
+    from mlmio.kernels.programs import new_work, take_in_code
+    from mlmio.kernels.rows import FIRST_OF_CUTS
+
+    work, n = new_work(instance), 0
+    program = work.program
+    for code in codes[(codes >= 0) & (codes < FIRST_OF_CUTS)]:
+        n = take_in_code(instance.table, served_by, program, work.codes, work.cuts, n, code)
+    made = np.column_stack([program.A[:, :n].T, program.b[:n]])
+    return np.vstack([made, cuts[: len(codes)][codes >= FIRST_OF_CUTS]])

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlmio.kernels.programs import load, solve_node
 from mlmio.kernels.rows import (
     GIVEN_UP,
     SEPARATION,
-    compiled,
-    load,
     nearest_fence,
     region_cost,
-    solve_node,
     take_in,
 )
 from mlmio.kernels.settle import settle
-from mlmio.kernels.simplex import LEANING, OPTIMAL
+from mlmio.kernels.simplex import LEANING, OPTIMAL, compiled
 
 # An alternation ends when a round gains less than this.
 LEAST_GAIN = 1e-7
@@ -51,7 +49,7 @@ def alternate(instance, root, work, best, rounds, counts):
     last = -np.inf
     settle(classes, rules, table.dmax, fixed, d, state, served_by, separation)
     for _ in range(rounds):
-        n = load(instance, served_by, work, root.codes, root.basis, root.lower, root.upper)
+        n = load(instance, root, work, state, served_by)
         for i in range(N):
             fence = nearest_fence(classes.apart[i], rules.others, state, d[i])[0]
             for t in range(rules.k):

@@ -1,8 +1,9 @@
 """The rows of a node of the search: named by numbers, made on demand, priced against the data.
 
-A row is named by ``(kind·N + i)·N + k``, and row r of the region, of which there may be more than
-pairs, by ``FIRST_OF_REGION + r``, so that a node is a short list of numbers: its row is made anew
-from the features of the pairs and from who serves i there.
+A row is named by ``(kind·N + i)·N + k``, row r of the region, of which there may be more than
+pairs, by ``FIRST_OF_REGION + r``, and cut r of a node by ``FIRST_OF_CUTS + r``, so that a node is a
+short list of numbers: its row is made anew from the features of the pairs and from who serves i
+there.
 """
 
 from __future__ import annotations
@@ -12,19 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.kernels.simplex import (
-    LEANING,
-    OPTIMAL,
-    Program,
-    Scratch,
-    Vertex,
-    compiled,
-    leaf,
-    new_scratch,
-    new_vertex,
-    refactor,
-    simplex,
-)
+from mlmio.kernels.simplex import compiled, leaf
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,8 +28,7 @@ OPEN, KEPT, GIVEN_UP = range(3)
 
 # Violation of a row, in units of the distance, above which it is taken in.
 VIOLATED = 1e-8
-MOST_STEPS = 20_000
-FIRST_OF_REGION = 2**40
+FIRST_OF_REGION, FIRST_OF_CUTS = 2**40, 2**50
 
 
 class Table(NamedTuple):
@@ -85,10 +73,14 @@ class Classes(NamedTuple):
 class Columns(NamedTuple):
     """The columns: parameters, others of the region, and λ, the last.
 
+    Where points that are given up relieve the rows of others, the last but one is ζ, the price of
+    all points that are given up, see :mod:`mlmio.kernels.prices`.
+
     Parameters
     ----------
     cost, c, lower, upper : (m,) arrays
-        Objective, the same with a tiny cost that breaks ties, and bounds.
+        Objective but for prices, that of the programs, which has a tiny cost that breaks ties and
+        the price of ζ, and bounds.
     artificial : (2, m) array of bool
         Columns whose lower and whose upper bounds are not the model's own.
     integer : (m,) array of bool
@@ -146,45 +138,6 @@ class Instance(NamedTuple):
     columns: Columns
     rules: Rules
     fixed: Integers
-
-
-class Work(NamedTuple):
-    """Memory of one thread: the rows at hand, vertices of node and child, distances."""
-
-    program: Program
-    codes: Integers
-    scratch: Scratch
-    vertex: Vertex
-    child: Vertex
-    d: Array
-    row: Array
-    separation: Array
-
-
-def new_work(instance: Instance) -> Work:
-    """Return memory for the nodes of an instance."""
-    columns = instance.columns
-    m, N = len(columns.c), len(instance.fixed)
-    capacity = 2000 + 20 * N * instance.rules.k + len(instance.table.b)
-    program = Program(
-        columns.c,
-        columns.lower.copy(),
-        columns.upper.copy(),
-        columns.artificial,
-        np.zeros((m, capacity)),
-        np.zeros(capacity),
-        np.zeros(capacity),
-    )
-    return Work(
-        program,
-        np.zeros(capacity, dtype=np.int64),
-        new_scratch(m, capacity),
-        new_vertex(m),
-        new_vertex(m),
-        np.empty((N, N)),
-        np.empty(N),
-        np.empty(N),
-    )
 
 
 @leaf
@@ -248,17 +201,6 @@ def take_in(table, served_by, program, codes, n, kind, i, k):
     return n + 1
 
 
-@leaf
-def take_in_code(table, served_by, program, codes, n, code):
-    """Add the row of a code."""
-    N = len(table.least)
-    kind, i, k = code // (N * N), (code // N) % N, code % N
-    if code >= FIRST_OF_REGION:
-        row = code - FIRST_OF_REGION
-        kind, i, k = REGION, row // N, row % N
-    return take_in(table, served_by, program, codes, n, kind, i, k)
-
-
 @compiled
 def take_in_violated(table, apart, rules, state, served_by, program, codes, all_d, n, x):
     """Add, for every point, the most violated row of each kind; the distances are left in d."""
@@ -312,77 +254,3 @@ def take_in_broken_region(table, served_by, program, codes, n, x):
         if excess > VIOLATED:
             n = take_in(table, served_by, program, codes, n, REGION, r // N, r % N)
     return n
-
-
-@compiled
-def solve_node(instance, state, served_by, work, n, cutoff, counts):
-    """Solve the program of the work's vertex with every row of the node, taken in on demand.
-
-    Returns
-    -------
-    (int, int)
-        What the last run of the simplex method ended with, and how many rows are at hand.
-    """
-    table, apart, rules = instance.table, instance.classes.apart, instance.rules
-    program, vertex, scratch = work.program, work.vertex, work.scratch
-    codes, d, x = work.codes, work.d, work.vertex.x
-    while True:
-        status, steps = simplex(program, n, vertex, scratch, cutoff, MOST_STEPS)
-        counts[0] += 1
-        counts[1] += steps
-        if status != OPTIMAL and status != LEANING:
-            return status, n
-        before = n
-        n = take_in_broken_region(table, served_by, program, codes, n, x)
-        n = take_in_violated(table, apart, rules, state, served_by, program, codes, d, n, x)
-        if n == before:
-            return status, n
-
-
-@compiled
-def load(instance, served_by, work, codes, basis, lower, upper):
-    """Make the rows and the vertex of a node from its codes; returns how many rows there are."""
-    table, program, at_hand = instance.table, work.program, work.codes
-    start = work.vertex.basis
-    n = 0
-    for code in codes:
-        n = take_in_code(table, served_by, program, at_hand, n, code)
-    for r in range(len(basis)):
-        start[r] = basis[r]
-        if basis[r] < 0:
-            continue
-        where = 0
-        while where < n and at_hand[where] != basis[r]:
-            where += 1
-        if where == n:
-            n = take_in_code(table, served_by, program, at_hand, n, basis[r])
-        start[r] = where
-    for p in range(len(lower)):
-        program.lower[p] = lower[p]
-        program.upper[p] = upper[p]
-    refactor(program, work.vertex)
-    return n
-
-
-@leaf
-def named(codes, vertex, basis):
-    """Write the basis of a vertex by the codes of its rows."""
-    for r in range(len(basis)):
-        code = vertex.basis[r]
-        basis[r] = codes[code] if code >= 0 else code
-
-
-@compiled
-def worth_keeping(work, n, slack):
-    """Return the codes of the rows in the basis and of those that are nearly tight."""
-    A, b, scale, x = work.program.A, work.program.b, work.program.scale, work.vertex.x
-    keep = np.zeros(n, dtype=np.bool_)
-    for r in range(n):
-        value = -b[r]
-        for p in range(len(x)):
-            value += x[p] * A[p, r]
-        keep[r] = value * scale[r] > -slack
-    for code in work.vertex.basis:
-        if code >= 0:
-            keep[code] = True
-    return work.codes[:n][keep]

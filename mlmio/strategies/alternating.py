@@ -183,7 +183,7 @@ class Polish:
     """
 
     def __init__(self, sketch: Outline) -> None:
-        from mlmio.kernels.rows import new_work
+        from mlmio.kernels.programs import new_work
         from mlmio.parametric import parametric, root_of
 
         self.problem = parametric(sketch)

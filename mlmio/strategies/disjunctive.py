@@ -27,8 +27,12 @@ from mlmio.strategies.base import (
 from mlmio.watching import Watch
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from mlmio.composition import Composition
     from mlmio.data import Dataset
+    from mlmio.kernels.node import Node, Solution
+    from mlmio.kernels.programs import Work
     from mlmio.parametric import Parametric
     from mlmio.search import Search
 
@@ -93,7 +97,7 @@ def search_outline(sketch: Outline, options: Options, began: float) -> Outcome:
 
 
 def _search(sketch: Outline, options: Options, began: float) -> Outcome:
-    from mlmio.kernels.rows import new_work
+    from mlmio.kernels.programs import new_work
     from mlmio.kernels.simplex import INFEASIBLE
     from mlmio.parametric import parametric, root_of
     from mlmio.search import Search
@@ -145,7 +149,15 @@ def _at_node_limit(search: Search, options: Options) -> bool:
     return options.node_limit is not None and search.nodes >= options.node_limit
 
 
-def _alternate_from_starts(problem, root, work, solution, options, stop, counts):  # type: ignore[no-untyped-def]
+def _alternate_from_starts(
+    problem: Parametric,
+    root: Node,
+    work: Work,
+    solution: Solution,
+    options: Options,
+    stop: Callable[[], bool],
+    counts: NDArray[np.int64],
+) -> None:
     """Improve `solution` by alternation from several starts."""
     from mlmio.kernels.alternate import alternate
     from mlmio.search import ROUNDS
@@ -155,7 +167,30 @@ def _alternate_from_starts(problem, root, work, solution, options, stop, counts)
         if stop():
             return
         problem.distances(theta, work)
+        if problem.instance.rules.others:
+            # To give points up one by one goes astray where most are in each other's way.
+            _alternate_keeping_all(problem, root, work, solution, counts)
         alternate(problem.instance, root, work, solution, ROUNDS, counts)
+
+
+def _alternate_keeping_all(
+    problem: Parametric, root: Node, work: Work, solution: Solution, counts: NDArray[np.int64]
+) -> None:
+    """Alternate as if no point could be given up; the distances are left in ``work.d``."""
+    from mlmio.kernels.alternate import alternate
+    from mlmio.kernels.rows import GIVEN_UP, KEPT
+    from mlmio.search import ROUNDS
+
+    instance, kept = problem.instance, problem.nothing_found()
+    rules, lower = instance.rules, root.lower.copy()
+    # λ may be negative on the way.
+    lower[-1] = -instance.table.dmax
+    fixed = np.where(instance.fixed == GIVEN_UP, GIVEN_UP, KEPT)
+    all_kept = instance._replace(rules=rules._replace(may_give_up=False), fixed=fixed)
+    alternate(all_kept, root._replace(lower=lower), work, kept, ROUNDS, counts)
+    value = kept.value[0] - rules.price * np.sum(fixed == GIVEN_UP)
+    if kept.value[0] >= root.lower[-1] and value > solution.value[0]:
+        solution.value[0], solution.x[:], solution.state[:] = value, kept.x, kept.state
 
 
 def _answer(search: Search, options: Options, interrupted: bool) -> Answer:

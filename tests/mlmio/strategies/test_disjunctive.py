@@ -196,6 +196,21 @@ def test_two_threads_prove_the_same_and_the_same_seed_gives_the_same_run(more: s
     proven(disjunctive(spec, data, seed=4), one.objective)
 
 
+@pytest.mark.parametrize(
+    ("semantics", "per_class", "optimum"),
+    [("printed", 8, 0.435666), ("remove", 6, 0.414172), ("remove", 12, 0.183863)],
+)
+def test_points_that_are_undecided_have_their_price(
+    semantics: str, per_class: int, optimum: float
+) -> None:
+    """The first two agree with a search that knows no prices, which takes 24 s for the second."""
+    spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.1, {semantics=})"
+    result = disjunctive(spec, iris(per_class), verify="full", threads=2)
+    proven(result, optimum)
+    # Without prices a program knows λ ≤ 1 and no more.
+    assert result.lp_bound < 0.8
+
+
 def test_the_known_optimum_of_36_points_of_iris() -> None:
     data = iris(12)
     spec = BASE + " + bounded(dmin=0.01)"
@@ -247,7 +262,7 @@ def test_at_a_limit_of_time(limit: float) -> None:
 
 def logged_steps(spec: str, data: Dataset, threads: int) -> tuple[Search, list[Progress]]:
     """A search from nothing, with all that it says."""
-    from mlmio.kernels.rows import new_work
+    from mlmio.kernels.programs import new_work
     from mlmio.parametric import parametric, root_of
 
     problem = parametric(outline(mlmio.compose(spec), data))

@@ -1,0 +1,209 @@
+"""The linear program of a node: its rows at hand, taken in on demand, and the memory for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlmio.kernels.prices import find_cut, take_in_cut
+from mlmio.kernels.rows import (
+    FIRST_OF_CUTS,
+    FIRST_OF_REGION,
+    GIVEN_UP,
+    REGION,
+    Array,
+    Instance,
+    Integers,
+    take_in,
+    take_in_broken_region,
+    take_in_violated,
+)
+from mlmio.kernels.simplex import (
+    LEANING,
+    OPTIMAL,
+    Program,
+    Scratch,
+    Vertex,
+    begin,
+    compiled,
+    leaf,
+    new_scratch,
+    new_vertex,
+    refactor,
+    simplex,
+)
+
+MOST_STEPS = 20_000
+# Cuts that a node may have, and by how much of a price one must be violated.
+MOST_CUTS = 500
+CUT_VIOLATION = 0.01
+
+
+class Work(NamedTuple):
+    """Memory of one thread: rows at hand, cuts, and vertex and distances of node and child."""
+
+    program: Program
+    codes: Integers
+    cuts: Array
+    cut_count: Integers
+    scratch: Scratch
+    vertex: Vertex
+    child: Vertex
+    d: Array
+    child_d: Array
+    row: Array
+    separation: Array
+
+
+def new_work(instance: Instance) -> Work:
+    """Return memory for the nodes of an instance."""
+    columns = instance.columns
+    m, N = len(columns.c), len(instance.fixed)
+    capacity = 2000 + 20 * N * instance.rules.k + len(instance.table.b)
+    program = Program(
+        columns.c,
+        columns.lower.copy(),
+        columns.upper.copy(),
+        columns.artificial,
+        np.zeros((m, capacity)),
+        np.zeros(capacity),
+        np.zeros(capacity),
+    )
+    return Work(
+        program,
+        np.zeros(capacity, dtype=np.int64),
+        np.empty((MOST_CUTS if instance.rules.others else 0, m + 1)),
+        np.zeros(1, dtype=np.int64),
+        new_scratch(m, capacity),
+        new_vertex(m),
+        new_vertex(m),
+        np.empty((N, N)),
+        np.empty((N, N)),
+        np.empty(N),
+        np.empty(N),
+    )
+
+
+@leaf
+def take_in_code(table, served_by, program, codes, cuts, n, code):
+    """Add the row of a code."""
+    N = len(table.least)
+    if code >= FIRST_OF_CUTS:
+        number = code - FIRST_OF_CUTS
+        return take_in_cut(program, codes, n, cuts[number], number)
+    kind, i, k = code // (N * N), (code // N) % N, code % N
+    if code >= FIRST_OF_REGION:
+        row = code - FIRST_OF_REGION
+        kind, i, k = REGION, row // N, row % N
+    return take_in(table, served_by, program, codes, n, kind, i, k)
+
+
+@compiled
+def solve_node(instance, state, served_by, work, n, cutoff, counts):
+    """Solve the program of the work's vertex with every row of the node, taken in on demand.
+
+    Returns
+    -------
+    (int, int)
+        What the last run of the simplex method ended with, and how many rows are at hand.
+    """
+    table, apart, rules = instance.table, instance.classes.apart, instance.rules
+    program, vertex, scratch = work.program, work.vertex, work.scratch
+    codes, d, x = work.codes, work.d, work.vertex.x
+    while True:
+        status, steps = simplex(program, n, vertex, scratch, cutoff, MOST_STEPS)
+        counts[0] += 1
+        counts[1] += steps
+        if status != OPTIMAL and status != LEANING:
+            return status, n
+        before = n
+        n = take_in_broken_region(table, served_by, program, codes, n, x)
+        n = take_in_violated(table, apart, rules, state, served_by, program, codes, d, n, x)
+        if n == before and rules.others:
+            n = take_in_violated_cut(table, apart, rules, state, served_by, work, d, n, x)
+        if n == before:
+            return status, n
+
+
+@compiled
+def take_in_violated_cut(table, apart, rules, state, served_by, work, d, n, x):
+    """Add the cut that is violated most, where one is."""
+    number = work.cut_count[0]
+    if number == len(work.cuts) or n >= len(work.codes):
+        return n
+    cut = work.cuts[number]
+    price = find_cut(table, apart, rules, state, served_by, d, x, cut)
+    if price <= x[len(x) - 2] + CUT_VIOLATION * rules.price:
+        return n
+    work.cut_count[0] += 1
+    return take_in_cut(work.program, work.codes, n, cut, number)
+
+
+@compiled
+def charge(rules, state, program):
+    """Hold ζ at the price of the points that are given up at least; returns whether it moves."""
+    if not rules.others:
+        return False
+    given_up = 0
+    for each in state:
+        if each == GIVEN_UP:
+            given_up += 1
+    zeta, before = len(program.c) - 2, program.lower[len(program.c) - 2]
+    program.lower[zeta] = given_up * rules.price
+    return program.lower[zeta] != before
+
+
+@compiled
+def load(instance, node, work, state, served_by):
+    """Make the rows and the vertex of a node for its decisions; returns how many rows there are."""
+    table, rules, program, at_hand = instance.table, instance.rules, work.program, work.codes
+    codes, basis, lower, upper = node.codes, node.basis, node.lower, node.upper
+    start, cuts = work.vertex.basis, work.cuts
+    n = 0
+    for number in range(len(node.cuts)):
+        cuts[number, :] = node.cuts[number]
+    work.cut_count[0] = len(node.cuts)
+    for code in codes:
+        n = take_in_code(table, served_by, program, at_hand, cuts, n, code)
+    for r in range(len(basis)):
+        start[r] = basis[r]
+        if basis[r] < 0:
+            continue
+        where = 0
+        while where < n and at_hand[where] != basis[r]:
+            where += 1
+        if where == n:
+            n = take_in_code(table, served_by, program, at_hand, cuts, n, basis[r])
+        start[r] = where
+    for p in range(len(lower)):
+        program.lower[p] = lower[p]
+        program.upper[p] = upper[p]
+    charge(rules, state, program)
+    if not refactor(program, work.vertex):
+        begin(program, work.vertex)
+    return n
+
+
+@leaf
+def named(codes, vertex, basis):
+    """Write the basis of a vertex by the codes of its rows."""
+    for r in range(len(basis)):
+        code = vertex.basis[r]
+        basis[r] = codes[code] if code >= 0 else code
+
+
+@compiled
+def worth_keeping(work, n, slack):
+    """Return the codes of the rows in the basis and of those that are nearly tight."""
+    A, b, scale, x = work.program.A, work.program.b, work.program.scale, work.vertex.x
+    keep = np.zeros(n, dtype=np.bool_)
+    for r in range(n):
+        value = -b[r]
+        for p in range(len(x)):
+            value += x[p] * A[p, r]
+        keep[r] = value * scale[r] > -slack
+    for code in work.vertex.basis:
+        if code >= 0:
+            keep[code] = True
+    return work.codes[:n][keep]
