@@ -1,8 +1,12 @@
-"""The largest d_min that the parameters' region allows: one LP, its rows on demand."""
+"""The largest d_min that the parameters' region allows: one LP, its rows on demand.
+
+With many parameters the LP is dense, degenerate and slow, and metrics without products of different
+coordinates separate well enough: first only those are looked at.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +25,10 @@ Pairs = NDArray[np.intp]
 
 TOLERANCE = 1e-9
 ROWS_A_ROUND = 200
+#: Share of d_max that solvers resolve: a smaller d_min would hold nothing away from zero.
+LEAST_SEPARATION = 1e-5
+# With more parameters than this the LP of them all may take minutes.
+MANY_PARAMETERS = 200
 
 # Seconds for one round; only switches of a cardinality make it long.
 TIME_LIMIT = 60.0
@@ -36,10 +44,13 @@ class Separation:
         δ* = max over the region with d_min = 0 of min d_ik, or what was enough if it is more.
     pair : (int, int)
         Points of different classes that hold it down.
+    exact : bool
+        Whether δ* cannot be more, where it is less than what is enough.
     """
 
     value: float
     pair: tuple[int, int]
+    exact: bool = True
 
 
 def largest_separation(context: Context, enough: float | None) -> Separation:
@@ -60,6 +71,16 @@ def largest_separation(context: Context, enough: float | None) -> Separation:
         If the LP cannot be solved, as with features of very different magnitude.
     """
     program = _Program(context, enough)
+    if program.P > MANY_PARAMETERS:
+        program.hold_products_at_zero()
+        found = _solved(program)
+        if found.value >= LEAST_SEPARATION * context.dmax:
+            return replace(found, exact=False)
+        program = _Program(context, enough)
+    return _solved(program)
+
+
+def _solved(program: _Program) -> Separation:
     while True:
         theta, t = program.solve()
         if not program.add_violated(theta, t):
@@ -77,7 +98,7 @@ class _Program:
         # A row is added once: the solver, which drops tiny coefficients, may leave it violated.
         self.added: set[tuple[float, int, int]] = set()
         self.infinity = highspy.kHighsInf
-        region = region_of(context)
+        self.region = region = region_of(context)
         self.P, self.t = region.P, len(region.columns)
         self.highs = silent_highs()
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
@@ -97,6 +118,17 @@ class _Program:
             part = slice(region.A.indptr[row], region.A.indptr[row + 1])
             right = float(region.b[row])
             self._add(region.A.indices[part], region.A.data[part], -self.infinity, right)
+
+    def hold_products_at_zero(self) -> None:
+        """Leave only parameters of features that are never negative, where the region allows it."""
+        rows = np.arange(self.context.data.N)
+        pairs = np.column_stack([np.tile(rows, 2), np.concatenate([np.zeros_like(rows), rows - 1])])
+        negative = np.zeros(self.P, dtype=bool)
+        for _, phi in self.context.features(pairs):
+            negative |= (phi < 0.0).any(axis=0)
+        for n in np.flatnonzero(negative).tolist():
+            if self.region.lower[n] <= 0.0 <= self.region.upper[n]:
+                self.highs.changeColBounds(n, 0.0, 0.0)
 
     def solve(self) -> tuple[Array, float]:
         """Solve the LP with the rows that it has."""

@@ -13,7 +13,7 @@ from mlmio.blocks import Block, Size, check_choice, check_number, register_block
 from mlmio.data.validation import shown
 from mlmio.distances import DISTANCES, add_distances, complete_distances
 from mlmio.errors import CompositionError, DataError
-from mlmio.separation import Separation, largest_separation
+from mlmio.separation import LEAST_SEPARATION, Separation, largest_separation
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mlmio.evaluation import Evaluation
 
 AUTO_DMIN = 0.01
-# A d_min below what solvers resolve would hold nothing away from zero.
-LEAST_SEPARATION = 1e-5
 DUPLICATES = ("error", "drop", "outlier")
 
 
@@ -40,7 +38,8 @@ class Bounded(Block):
     ----------
     dmin : float or "auto"
         Least distance between classes. ``"auto"`` is min(0.01, δ*/2) for d_max = 1, where δ* is
-        the largest that any metric of these terms and cones reaches, from one LP.
+        the largest that any metric of these terms and cones reaches, from one LP; with more than
+        200 parameters, that any without products of different coordinates reaches.
     dmax : float
         Greatest distance; it sets the scale of everything.
     distances : {"variables", "substituted"}
@@ -145,7 +144,8 @@ class Bounded(Block):
         enough = 2 * AUTO_DMIN * self.dmax if auto else None
         best = largest_separation(context, enough)
         dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if auto else float(self.dmin)
-        if dmin > best.value * (1 + 1e-9) or best.value < LEAST_SEPARATION * self.dmax:
+        beyond = best.exact and dmin > best.value * (1 + 1e-9)
+        if beyond or best.value < LEAST_SEPARATION * self.dmax:
             raise DataError(self._too_near(context.data, best, dmin))
         context.resolved[self] = replace(self, dmin=dmin)
         return dmin

@@ -11,6 +11,7 @@ from oracle import largest_separation
 
 import mlmio
 from mlmio import DataError, Dataset
+from mlmio.outline import outline
 
 TERMS = {(1,): "linear", (2,): "quadratic", (1, 2): "linear + quadratic"}
 
@@ -105,10 +106,28 @@ def test_auto_needs_no_more_than_twice_a_hundredth() -> None:
 
 
 @pytest.mark.parametrize("dmin", ["0.0001", "'auto'"])
-def test_many_parameters_are_no_trouble(dmin: str) -> None:
+def test_some_parameters_are_no_trouble(dmin: str) -> None:
     """44 parameters for 60 points: the LP has many optima, and the simplex method finds one."""
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(size=(3, 8))[y] + 0.7 * rng.normal(size=(60, 8))
     spec = f"linear + quadratic + nearest + bounded(dmin={dmin})"
     assert mlmio.compose(spec).assemble(Dataset(X, y)).context.dmin > 0
+
+
+def test_hundreds_of_parameters_are_no_trouble() -> None:
+    """495 for the 30 features: the LP of all of them took more than a minute."""
+    data = mlmio.load_dataset("breast_cancer", per_class=75, seed=0)
+    assert 0 < outline(mlmio.compose("linear + quadratic + nearest"), data).context.dmin <= 0.01
+
+
+@pytest.mark.parametrize("cone", ["", " + gershgorin"])
+def test_what_few_parameters_reach_the_many_reach_too(cone: str) -> None:
+    """21 features make 231 parameters; every d_min that is found holds for some metric."""
+    rng = np.random.default_rng(1)
+    y = np.arange(24) % 2
+    data = Dataset(rng.normal(size=(2, 21))[y] + 0.7 * rng.normal(size=(24, 21)), y)
+    spec = f"quadratic + nearest + hinge(margin=0.01){cone}"
+    result = mlmio.solve(spec, data, strategy="alternating")
+    assert result.verified
+    assert result.resolved.slot("region")[0].dmin > 0
