@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mlmio.composition import Composition
     from mlmio.data import Dataset
     from mlmio.metric import Metric
+    from mlmio.solvers.base import Moment
     from mlmio.strategies.base import ModelSize
 
 
@@ -69,6 +70,10 @@ class Result:
         What ended the solve early, see :class:`~mlmio.solvers.base.Answer`; or nothing.
     start : str or None
         ``accepted``, ``rejected`` or ``not supported``; None where no start was given.
+    trajectory : tuple of Moment
+        Incumbent and bound over time, in seconds of ``solve_s``, in rising order: the incumbent
+        never falls and the bound never rises. The last moment has ``objective`` and ``bound``.
+        Where a solver does not tell, it is the only one.
     """
 
     composition: Composition
@@ -96,6 +101,7 @@ class Result:
     root_bound: float | None = None
     reason: str = ""
     start: str | None = None
+    trajectory: tuple[Moment, ...] = ()
 
     @property
     def gap(self) -> float | None:
@@ -108,12 +114,17 @@ class Result:
         return _relative(self.lp_bound, self.objective)
 
     @property
+    def seconds(self) -> float:
+        """Seconds of building, of the LP relaxation and of the solve together."""
+        return self.build_s + self.lp_s + self.solve_s
+
+    @property
     def verified(self) -> bool:
         """Whether there is an incumbent and everything claimed of it holds."""
         return self.certificate is not None and self.certificate.valid
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the metric as plain numbers and strings, for CSV and JSON."""
+        """All but metric and trajectory as plain numbers and strings, for CSV and JSON."""
         certificate = self.certificate
         return {
             "formulation": str(self.composition),

@@ -15,8 +15,9 @@ from mlmio.metric import Metric
 from mlmio.registry import strategies
 from mlmio.result import Result
 from mlmio.result import verify as hold_to_data
-from mlmio.solvers.base import Options, Solver, get_solver
+from mlmio.solvers.base import Moment, Options, Solver, get_solver
 from mlmio.solvers.starts import start_from
+from mlmio.solvers.trajectory import concluded
 from mlmio.strategies.base import Outcome, Strategy
 
 
@@ -143,11 +144,18 @@ def _result(
         metric=outcome.metric,
         outliers=outcome.data.ids[outcome.outliers],
     )
-    verified = hold_to_data(result, outcome.data)
+    verified = _verified(result, outcome.data)
+    end = Moment(verified.solve_s, verified.objective, verified.bound)
+    return replace(verified, trajectory=concluded(answer.trajectory, end))
+
+
+def _verified(result: Result, data: Dataset) -> Result:
+    """The result held to the data, with the better objective where the solver understated it."""
+    verified = hold_to_data(result, data)
     if result.status == "feasible" and _understated(verified):
         # The solver's choice of neighbours was not yet the best for its own metric.
         assert verified.certificate is not None
-        return hold_to_data(replace(result, objective=verified.certificate.objective), outcome.data)
+        return hold_to_data(replace(result, objective=verified.certificate.objective), data)
     return verified
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -14,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.errors import SolverError
-from mlmio.solvers.base import Answer, Options, Solver
+from mlmio.solvers.base import Answer, Moment, Options, Solver
 from mlmio.solvers.program import TOLERANCE, Program, compile_program
+from mlmio.solvers.trajectory import Recorder, concluded, finite
 
 Array = NDArray[np.float64]
-
-# Solvers write 1e20, 1e50 or 1e100 where they have no bound.
-NO_BOUND = 1e20
 
 # Values further off than this are not an answer to the model that was asked.
 NONSENSE = 1e-4
@@ -57,6 +56,8 @@ class Found:
         One word for why it failed.
     start : str or None
         What became of the point to start from.
+    trajectory : sequence of Moment
+        Incumbent and bound over time, as the solver told them; seconds of the run.
     """
 
     ended: str
@@ -67,6 +68,7 @@ class Found:
     message: str = ""
     reason: str = "solver"
     start: str | None = None
+    trajectory: Sequence[Moment] = ()
 
 
 class Adapter(Solver):
@@ -83,12 +85,17 @@ class Adapter(Solver):
             return Answer("optimal", program.offset, program.offset, 0, nonzeros)
         point, refused = self._start(program, options)
         _empty_log(options)
-        found = self.run(program, options.after(perf_counter() - began), point)
+        record, handed_over = Recorder(program.maximize), perf_counter()
+        found = self.run(program, options.after(handed_over - began), point)
+        record.follow(found.trajectory, handed_over - began)
         if found.ended == UNBOUNDED:
             found = self._settle(program, options.after(perf_counter() - began), found)
         if found.x is not None:
             found = _refuse_nonsense(program, found)
         answer = replace(_answer(program, found), nonzeros=nonzeros)
+        end = Moment(perf_counter() - began, answer.objective, answer.bound)
+        moments = concluded(record.moments, end, program.maximize)
+        answer = replace(answer, trajectory=moments)
         if found.x is not None:
             program.load(found.x)
         if options.start is None:
@@ -154,7 +161,7 @@ def _answer(program: Program, found: Found) -> Answer:
     common = Answer(
         _status(found),
         nodes=found.nodes,
-        root_bound=_finite(found.root_bound),
+        root_bound=finite(found.root_bound),
         message=found.message,
         start=found.start,
     )
@@ -162,7 +169,7 @@ def _answer(program: Program, found: Found) -> Answer:
         return replace(common, reason=found.reason)
     if found.ended in (INFEASIBLE, UNBOUNDED):
         return replace(common, root_bound=None)
-    answer = replace(common, objective=objective, bound=_finite(found.bound))
+    answer = replace(common, objective=objective, bound=finite(found.bound))
     if found.ended == SOLVED:
         return answer
     message = "; ".join(part for part in (STOPS[found.ended], found.message) if part)
@@ -177,10 +184,6 @@ def _status(found: Found) -> str:
     if found.x is None:
         return "no_incumbent"
     return "optimal" if found.ended == SOLVED else "feasible"
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not abs(value) < NO_BOUND else float(value)
 
 
 def _empty_log(options: Options) -> None:

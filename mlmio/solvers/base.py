@@ -29,6 +29,7 @@ FEATURES = {
     "interrupt": "returns its incumbent on Ctrl-C",
     "node_count": "counts its nodes",
     "root_bound": "tells the bound at the root after its cuts",
+    "trajectory": "tells its incumbent and bound over time",
     "lazy_rows": "can take rows during branch and bound, in its own interface",
 }
 
@@ -150,6 +151,25 @@ def _whole(value: Any, least: int, most: float = math.inf) -> bool:
 
 
 @dataclass(frozen=True)
+class Moment:
+    """What was known at a moment of a solve; it holds until the next, the last until the end.
+
+    Parameters
+    ----------
+    seconds : float
+        Since the solve began.
+    incumbent : float or None
+        Objective of the best solution until then.
+    bound : float or None
+        Best dual bound until then.
+    """
+
+    seconds: float
+    incumbent: float | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a solver says of a model, in one vocabulary.
 
@@ -178,6 +198,9 @@ class Answer:
         on), or nothing.
     start : str or None
         ``"accepted"``, ``"rejected"`` or ``"not supported"``; None where no start was given.
+    trajectory : tuple of Moment
+        Incumbent and bound over time, in the sense of the model; nothing where the solver does not
+        tell. The last moment has the objective and the bound of the answer.
     """
 
     status: str
@@ -189,6 +212,7 @@ class Answer:
     root_bound: float | None = None
     reason: str = ""
     start: str | None = None
+    trajectory: tuple[Moment, ...] = ()
 
 
 class Solver:

@@ -76,6 +76,7 @@ class Cbc(ExecutableAdapter):
             "interrupt",
             "node_count",
             "root_bound",
+            "trajectory",
         }
     )
     install: ClassVar[str] = "pip install pulp, which brings the executable, or install coinor-cbc"
@@ -84,6 +85,8 @@ class Cbc(ExecutableAdapter):
     version_argument: ClassVar[str] = "-stop"
     version_pattern: ClassVar[str] = r"Version:\s*(\S+)"
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
+    incumbent_pattern: ClassVar[str] = rf"Integer solution of ({NUMBER}) found"
+    bound_pattern: ClassVar[str] = rf"After \d+ nodes, .*best possible ({NUMBER})"
 
     def bundled(self) -> Path | None:
         """The executable that pulp brings for Linux on x86-64."""

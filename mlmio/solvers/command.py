@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
 
@@ -36,15 +36,20 @@ class Ended:
     ----------
     code : int
         Its exit code, negative where a signal ended it.
-    log : str
-        All that it printed.
+    lines : list of (float, str)
+        All that it printed, a line after another, each with the seconds since the beginning.
     stopped : str
         ``"time_limit"`` or ``"interrupted"`` where it was told to stop, or nothing.
     """
 
     code: int
-    log: str
+    lines: list[tuple[float, str]]
     stopped: str
+
+    @cached_property
+    def log(self) -> str:
+        """All that it printed."""
+        return "".join(line for _, line in self.lines)
 
 
 def find_executable(name: str, bundled: Path | None) -> Path | None:
@@ -129,7 +134,7 @@ def run_command(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    lines: list[str] = []
+    lines: list[tuple[float, str]] = []
     reader = threading.Thread(target=_read_log, args=(process, lines, options), daemon=True)
     reader.start()
     try:
@@ -137,7 +142,7 @@ def run_command(
     finally:
         _kill(process)
     reader.join(GRACE)
-    return Ended(process.returncode, "".join(lines), stopped)
+    return Ended(process.returncode, lines, stopped)
 
 
 def _wait(
@@ -170,13 +175,16 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _read_log(process: subprocess.Popen[bytes], lines: list[str], options: Options) -> None:
-    """Collect what is printed, and pass it on to the log."""
+def _read_log(
+    process: subprocess.Popen[bytes], lines: list[tuple[float, str]], options: Options
+) -> None:
+    """Collect what is printed and when, and pass it on to the log."""
     assert process.stdout is not None
+    began = perf_counter()
     with open(options.log_file or os.devnull, "a", encoding="utf-8") as file:
         for raw in process.stdout:
             line = raw.decode(errors="replace")
-            lines.append(line)
+            lines.append((perf_counter() - began, line))
             file.write(line)
             file.flush()
             if options.log is True:

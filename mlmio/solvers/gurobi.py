@@ -23,6 +23,7 @@ from mlmio.solvers.adapter import (
 from mlmio.solvers.base import Options, register_solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.program import Program
+from mlmio.solvers.trajectory import Recorder
 
 TOLERANCE = 1e-9
 
@@ -64,6 +65,7 @@ class Gurobi(Adapter):
             "interrupt",
             "node_count",
             "root_bound",
+            "trajectory",
             "lazy_rows",
         }
     )
@@ -98,6 +100,7 @@ class Gurobi(Adapter):
     def _run(self, program: Program, options: Options, start: Array | None) -> Found:
         import gurobipy
 
+        record = Recorder(program.maximize)
         with gurobipy.Model(env=_environment()) as model:
             x = _fill(model, program)
             for name, value in _words(options).items():
@@ -107,7 +110,7 @@ class Gurobi(Adapter):
             if start is not None:
                 x.Start = start
             with noting_interrupts() as interrupted:
-                watch = _Watch(interrupted)
+                watch = _Watch(record, interrupted)
                 model.optimize(watch)
             return _found(model, x, watch, start is not None)
 
@@ -246,9 +249,10 @@ def _products(program: Program, row: int, variables: list[Any]) -> Any:
 
 
 class _Watch:
-    """Follows a solve: the bound at the root, what becomes of the start, and Ctrl-C."""
+    """Follows a solve: incumbents and bounds, what becomes of the start, and Ctrl-C."""
 
-    def __init__(self, interrupted: Callable[[], bool]) -> None:
+    def __init__(self, record: Recorder, interrupted: Callable[[], bool]) -> None:
+        self.record = record
         self.root_bound: float | None = None
         self.accepted = False
         self._interrupted = interrupted
@@ -257,13 +261,18 @@ class _Watch:
         """Gurobi's callback."""
         from gurobipy import GRB
 
+        tell = model.cbGet
         if self._interrupted():
             model.terminate()
         if where == GRB.Callback.MESSAGE:
-            said = model.cbGet(GRB.Callback.MSG_STRING)
-            self.accepted |= said.startswith(TAKEN)
-        elif where == GRB.Callback.MIP and model.cbGet(GRB.Callback.MIP_NODCNT) == 0:
-            self.root_bound = model.cbGet(GRB.Callback.MIP_OBJBND)
+            self.accepted |= tell(GRB.Callback.MSG_STRING).startswith(TAKEN)
+        elif where == GRB.Callback.MIP:
+            bound = tell(GRB.Callback.MIP_OBJBND)
+            self.record.note(tell(GRB.Callback.MIP_OBJBST), bound)
+            if tell(GRB.Callback.MIP_NODCNT) == 0:
+                self.root_bound = bound
+        elif where == GRB.Callback.MIPSOL:
+            self.record.note(tell(GRB.Callback.MIPSOL_OBJ), tell(GRB.Callback.MIPSOL_OBJBND))
 
 
 def _found(model: Any, x: Any, watch: _Watch, started: bool) -> Found:
@@ -278,4 +287,5 @@ def _found(model: Any, x: Any, watch: _Watch, started: bool) -> Found:
         nodes=int(model.NodeCount),
         message=f"Gurobi ended with {name}" if ended in (FAILED, "limit") else "",
         start=("accepted" if watch.accepted else "rejected") if started else None,
+        trajectory=watch.record.moments,
     )

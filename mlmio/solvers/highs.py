@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from mlmio.solvers.adapter import (
 from mlmio.solvers.base import Options, register_solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.program import Program
+from mlmio.solvers.trajectory import Recorder
 
 # The solver's own tolerances are set below the certificate's, so that what it calls feasible is.
 TOLERANCE = 1e-9
@@ -71,6 +73,7 @@ class Highs(Adapter):
             "interrupt",
             "node_count",
             "root_bound",
+            "trajectory",
         }
     )
     install: ClassVar[str] = "pip install highspy"
@@ -87,6 +90,7 @@ class Highs(Adapter):
         """Solve a linear or mixed-integer linear program."""
         if program.quadratic:
             return Found(FAILED, message="HiGHS does not take rows with products of variables")
+        record = Recorder(program.maximize)
         highs = silent_highs()
         for name, value in {**_words(options), **_presolve(program, options)}.items():
             highs.setOptionValue(name, value)
@@ -97,9 +101,9 @@ class Highs(Adapter):
         accepted = None if start is None else _hand_over(highs, start)
         root: list[float] = []
         with noting_interrupts() as interrupted:
-            _listen(highs, root, interrupted)
+            _listen(highs, root, record, interrupted)
             highs.run()
-        return _found(highs, program, root, accepted)
+        return replace(_found(highs, program, root, accepted), trajectory=record.moments)
 
 
 def silent_highs() -> Any:
@@ -192,10 +196,14 @@ def _hand_over(highs: Any, start: Array) -> str:
     return "rejected" if _refused(highs.setSolution(solution)) else "accepted"
 
 
-def _listen(highs: Any, root: list[float], interrupted: Any) -> None:
-    """Follow the bound at the root, and stop on Ctrl-C."""
+def _listen(highs: Any, root: list[float], record: Recorder, interrupted: Any) -> None:
+    """Follow the bound at the root, incumbents and bounds, and stop on Ctrl-C."""
 
-    def note_bound(event: Any) -> None:
+    def follow(event: Any) -> None:
+        told = event.data_out
+        record.note(told.mip_primal_bound, told.mip_dual_bound)
+
+    def note_root(event: Any) -> None:
         if event.data_out.mip_node_count == 0:
             root[:] = [event.data_out.mip_dual_bound]
 
@@ -203,7 +211,10 @@ def _listen(highs: Any, root: list[float], interrupted: Any) -> None:
         if interrupted():
             event.interrupt()
 
-    highs.cbMipLogging.subscribe(note_bound)
+    highs.cbMipLogging.subscribe(note_root)
+    # Each incumbent is logged, and bounds are told whenever it asks whether to go on.
+    for callback in (highs.cbMipLogging, highs.cbMipInterrupt):
+        callback.subscribe(follow)
     for callback in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
         callback.subscribe(stop)
 

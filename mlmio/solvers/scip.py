@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from concurrent.futures import ThreadPoolExecutor, wait
-from time import perf_counter
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from mlmio.solvers.adapter import (
 from mlmio.solvers.base import Options, register_solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.program import Program
+from mlmio.solvers.trajectory import Recorder
 
 TOLERANCE = 1e-9
 POLL = 0.05
@@ -59,6 +60,7 @@ class Scip(Adapter):
             "interrupt",
             "node_count",
             "root_bound",
+            "trajectory",
             "lazy_rows",
         }
     )
@@ -76,16 +78,17 @@ class Scip(Adapter):
 
     def run(self, program: Program, options: Options, start: Array | None) -> Found:
         """Solve a program, convex or not."""
-        began = perf_counter()
+        record = Recorder(program.maximize)
         scip, variables = _model(program)
-        for name, value in _words(options.after(perf_counter() - began)).items():
+        for name, value in _words(options.after(record.seconds)).items():
             scip.setParam(name, value)
         for name, value in options.options.items():
             _set_own(self, scip, name, value)
         _set_log(scip, options)
         accepted = None if start is None else _hand_over(scip, variables, start)
+        _listen(scip, record)
         _optimize(scip)
-        return _found(scip, variables, accepted)
+        return replace(_found(scip, variables, accepted), trajectory=record.moments)
 
 
 def _scip_version() -> str:
@@ -128,6 +131,27 @@ def _optimize(scip: Any) -> None:
             if interrupted():
                 scip.interruptSolve()
         solving.result()
+
+
+def _listen(scip: Any, record: Recorder) -> None:
+    """Follow incumbents and bounds."""
+    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
+
+    events = (SCIP_EVENTTYPE.BESTSOLFOUND, SCIP_EVENTTYPE.DUALBOUNDIMPROVED)
+
+    class Listener(Eventhdlr):
+        def eventinit(self) -> None:
+            for event in events:
+                self.model.catchEvent(event, self)
+
+        def eventexit(self) -> None:
+            for event in events:
+                self.model.dropEvent(event, self)
+
+        def eventexec(self, _: Any) -> None:
+            record.note(self.model.getPrimalbound(), self.model.getDualbound())
+
+    scip.includeEventhdlr(Listener(), "trajectory", "follows incumbents and bounds")
 
 
 def _set_log(scip: Any, options: Options) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +17,7 @@ from mlmio.outline import GivingUp, Majority, Outline, Serving, Softening, outli
 from mlmio.softened import Active, Softened
 from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
+from mlmio.solvers.trajectory import Recorder
 from mlmio.starts import starts
 from mlmio.strategies.base import (
     ModelSize,
@@ -148,8 +149,10 @@ def _run(
         alternation.improve(theta)
         if polish is not None and alternation.best.theta is not None:
             polish.improve(alternation.best.theta, alternation.best)
+        alternation.record.note(alternation.best.objective)
         watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
     answer = _answer(alternation, interrupted(), stop())
+    answer = replace(answer, trajectory=tuple(alternation.record.moments))
     best = alternation.best
     region = sketch.region
     return Outcome(
@@ -246,6 +249,8 @@ class Alternation:
             self.sample = Oracle(data, context.orders, context.exempt, rows)
         self.best = Incumbent(-np.inf, None, np.zeros(data.N, dtype=bool))
         self.rounds = 0
+        self.record = Recorder()
+        self.record.note(bound=self.bound)
         # What held the last program is likely to hold the next.
         self.active = Active()
         neighbors = context.neighbors
@@ -328,6 +333,7 @@ class Alternation:
         feasible = oracle is self.everyone and self._feasible(theta)
         if feasible and value > self.best.objective:
             self.best = Incumbent(value, theta, outliers)
+            self.record.note(value)
         return value
 
     def _value(self, theta: Array, oracle: Oracle, outliers: Mask, near: Neighborhood) -> float:

@@ -12,6 +12,7 @@ from mlmio.errors import SolverError
 from mlmio.outline import GivingUp, Majority, Outline, Serving, outline
 from mlmio.solvers.base import Options, Solver
 from mlmio.solvers.starts import Start
+from mlmio.solvers.trajectory import Recorder
 from mlmio.strategies.alternating import alternate_outline
 from mlmio.strategies.base import Outcome, Strategy, refuse_solver_options, register_strategy
 from mlmio.strategies.direct import Direct
@@ -113,6 +114,10 @@ def _better(found: Outcome, exact: Outcome) -> Outcome:
     """The exact outcome, with the incumbent of the alternation where that is better."""
     ours, theirs = found.answer.objective, exact.answer.objective
     solve_s = found.solve_s + exact.solve_s
+    record = Recorder()
+    record.follow(found.answer.trajectory)
+    record.follow(exact.answer.trajectory, found.solve_s)
+    exact = replace(exact, answer=replace(exact.answer, trajectory=tuple(record.moments)))
     if ours is None or exact.answer.status == "optimal" or (theirs is not None and theirs >= ours):
         return replace(exact, solve_s=solve_s)
     answer = replace(exact.answer, status="feasible", objective=ours)

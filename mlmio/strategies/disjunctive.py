@@ -15,6 +15,7 @@ from mlmio.errors import SolverError
 from mlmio.outline import GivingUp, Outline, Serving, outline
 from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
+from mlmio.solvers.trajectory import Recorder
 from mlmio.starts import starts
 from mlmio.strategies.base import (
     ModelSize,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from mlmio.kernels.node import Node, Solution
     from mlmio.kernels.programs import Work
     from mlmio.parametric import Parametric
-    from mlmio.search import Search
+    from mlmio.search import Progress, Search
 
 STARTS = 8
 
@@ -113,9 +114,10 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
             answer = Answer("infeasible", message="no metric satisfies the region")
             return _outcome(problem, answer, None, lp_bound, began, built)
         stop = _stop(options, built, interrupted)
-        solution = problem.nothing_found()
+        solution, record = problem.nothing_found(), Recorder()
+        record.note(bound=lp_bound)
         if not problem.instance.columns.integer.any():
-            _alternate_from_starts(problem, root, work, solution, options, stop, counts)
+            _alternate_from_starts(problem, root, work, solution, options, stop, counts, record)
         search = Search(
             problem,
             root,
@@ -126,8 +128,13 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
             seed=options.seed,
         )
         search.counts += counts
-        search.run(lambda: stop() or _at_node_limit(search, options), watch.progress)
-        answer = _answer(search, options, interrupted())
+
+        def tell(progress: Progress) -> None:
+            record.note(progress.incumbent, progress.bound)
+            watch.progress(progress)
+
+        search.run(lambda: stop() or _at_node_limit(search, options), tell)
+        answer = replace(_answer(search, options, interrupted()), trajectory=tuple(record.moments))
         if options.start is not None:
             # An alternation began from it, whether or not it satisfies the model.
             answer = replace(answer, start="accepted")
@@ -157,6 +164,7 @@ def _alternate_from_starts(
     options: Options,
     stop: Callable[[], bool],
     counts: NDArray[np.int64],
+    record: Recorder,
 ) -> None:
     """Improve `solution` by alternation from several starts."""
     from mlmio.kernels.alternate import alternate
@@ -171,6 +179,7 @@ def _alternate_from_starts(
             # To give points up one by one goes astray where most are in each other's way.
             _alternate_keeping_all(problem, root, work, solution, counts)
         alternate(problem.instance, root, work, solution, ROUNDS, counts)
+        record.note(float(solution.value[0]))
 
 
 def _alternate_keeping_all(
@@ -202,7 +211,7 @@ def _answer(search: Search, options: Options, interrupted: bool) -> Answer:
     if search.open == 0 and not found:
         return Answer("infeasible", nodes=search.nodes, message="every branch is infeasible")
     # What was cut off may have been better by the gap.
-    proven = value + search.gap + search.problem.slack
+    proven = float(value + search.gap + search.problem.slack)
     if search.open == 0 and bound <= proven:
         return Answer("optimal", value, bound=proven, nodes=search.nodes)
     if search.open == 0:

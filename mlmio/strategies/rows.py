@@ -19,6 +19,7 @@ from mlmio.pair_rows import PairRows
 from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.starts import Start
+from mlmio.solvers.trajectory import Recorder
 from mlmio.strategies.base import Outcome, Strategy, register_strategy
 from mlmio.strategies.direct import model_size
 from mlmio.verification import TOLERANCE, tolerance_of
@@ -74,9 +75,11 @@ class Rows(Strategy):
             answer = rounds.solve(clock) if relaxed is None else rounds.stopped(relaxed)
         solved = perf_counter()
         assembly, best = rounds.assembly, rounds.best
+        record = Recorder()
+        record.follow(rounds.record.moments, rounds.began - bounded)
         message = "; ".join(part for part in (answer.message, rounds.told, rounds.refused) if part)
         return Outcome(
-            answer=replace(answer, start=start, message=message),
+            answer=replace(answer, start=start, message=message, trajectory=tuple(record.moments)),
             resolved=assembly.resolved,
             data=assembly.data,
             size=model_size(assembly.model, answer.nonzeros),
@@ -169,6 +172,8 @@ class Rounds:
         Nodes of all rounds, and how many rounds there were.
     refused : str
         Why the point to start from was refused.
+    began, record : float, Recorder
+        When recording began, and the incumbents and bounds since.
     """
 
     def __init__(self, assembly: Assembly, solver: Solver) -> None:
@@ -180,6 +185,7 @@ class Rounds:
         self.lp_bound: float | None = None
         self.nodes = self.count = 0
         self.refused = ""
+        self.began, self.record = perf_counter(), Recorder()
 
     @property
     def told(self) -> str:
@@ -241,7 +247,10 @@ class Rounds:
 
     def _solve(self, options: Options) -> Answer:
         """One call of the solver, whose bound holds for the whole model."""
+        before = self.record.seconds
         answer = self.solver.solve(self.assembly.model, options)
+        for moment in answer.trajectory:
+            self.record.note(None, moment.bound, before + moment.seconds)
         self.count += 1
         self.nodes += answer.nodes or 0
         if answer.bound is not None:
@@ -278,6 +287,7 @@ class Rounds:
         holds = all(violation.amount <= TOLERANCE for violation in evaluation.violations)
         if holds and (self.best is None or evaluation.objective > self.best.objective):
             self.best = Incumbent(metric, outliers, evaluation.objective)
+            self.record.note(evaluation.objective)
         return holds
 
     def _closed(self, options: Options) -> bool:

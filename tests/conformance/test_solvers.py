@@ -11,12 +11,12 @@ import subprocess
 import sys
 import textwrap
 import time
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from programs import NAMES, installed, market_split, small, those
 
 import mlmio
 from mlmio import SolverError
@@ -27,7 +27,6 @@ from mlmio.solvers.adapter import Found
 from mlmio.solvers.base import FEATURES, STATUSES, Options, Solver, get_solver, register_solver
 from mlmio.solvers.starts import Start
 
-NAMES = sorted({point.name for point in entry_points(group="mlmio.solvers")})
 PACKAGES = {
     "cbc": "pulp",
     "glpk": "cmeel",
@@ -39,13 +38,6 @@ EXECUTABLES = {"cbc": "cbc", "glpk": "glpsol"}
 
 # What a solver may take beyond its time limit.
 LATE = 2.0
-
-
-def installed(name):
-    adapter = registry.get(name)()
-    if adapter.version() is None:
-        pytest.skip(f"{name} is not installed: {adapter.install}")
-    return adapter
 
 
 @pytest.fixture(params=NAMES)
@@ -71,49 +63,6 @@ def little_iris():
 @pytest.fixture(scope="session")
 def known(little_iris):
     return mlmio.solve("linear + quadratic + nearest + mccormick", little_iris)
-
-
-def those(feature=None, problem_class=None):
-    """Parametrise over the solvers that have a feature or take a class of problem."""
-    able = [
-        name
-        for name in NAMES
-        if feature in {None, *registry.get(name).features}
-        and problem_class in {None, *registry.get(name).classes}
-    ]
-    return pytest.mark.parametrize("solver", able, indirect=True)
-
-
-def small(sense=pyo.maximize):
-    """Optimum 11.5 at (1.5, 2), or −4 at (1, −4)."""
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(bounds=(0, 3))
-    model.y = pyo.Var(domain=pyo.Integers, bounds=(-4, 4))
-    model.row = pyo.Constraint(expr=(-7, model.x + 2 * model.y, 5.5))
-    model.goal = pyo.Objective(expr=model.x + 2.5 * model.y + 5, sense=sense)
-    return model
-
-
-def market_split(slack):
-    """Split 40 products evenly in 5 ways at once: beyond every branch and bound.
-
-    Without slack no solution is ever found; with it there always is one, and never the best.
-    """
-    weights = np.random.default_rng(1).integers(0, 100, (5, 40))
-    half = weights.sum(axis=1) // 2
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(40), domain=pyo.Binary)
-    model.over = pyo.Var(range(5), bounds=(0, None if slack else 0))
-    model.under = pyo.Var(range(5), bounds=(0, None if slack else 0))
-    model.split = pyo.Constraint(
-        range(5),
-        rule=lambda m, i: (
-            sum(int(weights[i, j]) * m.x[j] for j in range(40)) + m.over[i] - m.under[i]
-            == int(half[i])
-        ),
-    )
-    model.goal = pyo.Objective(expr=sum(model.over.values()) + sum(model.under.values()))
-    return model
 
 
 def values(model):
@@ -369,10 +318,10 @@ INTERRUPTED = """
     sys.path[:0] = {path!r}
     from mlmio.registry import solvers
     from mlmio.solvers.base import Options
-    import test_solvers
+    import programs
     solver = solvers.get({name!r})()
-    solver.solve(test_solvers.small(), Options())
-    model = test_solvers.market_split(slack=True)
+    solver.solve(programs.small(), Options())
+    model = programs.market_split(slack=True)
     threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGINT)).start()
     answer = solver.solve(model, Options(time_limit=20))
     print(json.dumps([answer.status, answer.reason, answer.objective]))
@@ -381,7 +330,7 @@ INTERRUPTED = """
 
 def test_interrupted(solver):
     script = textwrap.dedent(INTERRUPTED).format(
-        path=[str(Path(__file__).parent)], name=solver.name
+        path=[str(Path(__file__).parents[1])], name=solver.name
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=False
