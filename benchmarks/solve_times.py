@@ -13,9 +13,9 @@ import json
 from pathlib import Path
 
 import pandas as pd
-from machine import describe
 
 from mlmio import compare, load_dataset, variants
+from mlmio.bench.machine import describe
 from mlmio.comparison import Run
 from mlmio.registry import solvers
 

@@ -17,9 +17,9 @@ from time import perf_counter
 
 import matplotlib
 import pandas as pd
-from machine import describe
 
 from mlmio import Result, SolverError, load_dataset, solve
+from mlmio.bench.machine import describe
 from mlmio.registry import solvers
 
 BASE = "linear + quadratic + bounded(dmin=0.01) + nearest"

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from machine import describe
+
+from mlmio.bench.machine import describe
 
 
 def main(source: Path, out: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from mlmio.commands.bench import bench, run
+from mlmio.commands.bench_report import diff, report
 from mlmio.commands.compare import compare
 from mlmio.commands.explain import explain
 from mlmio.commands.export import export
@@ -16,6 +18,9 @@ from mlmio.commands.shell import add_command, app
 # In the order of the help.
 for function in (compare, fit, predict, recommend, explain, blocks, solvers, export):
     add_command(function)
+for part in (run, report, diff):
+    add_command(part, bench)
+app.add_typer(bench)
 
 
 def main() -> None:

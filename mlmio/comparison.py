@@ -24,6 +24,7 @@ from mlmio.solvers.base import Options
 from mlmio.solving import solve
 from mlmio.tables import plain
 from mlmio.verdicts import (
+    Claim,
     Verdict,
     common_blocks,
     equivalent,
@@ -249,7 +250,7 @@ class Comparison:
         verified = [f for f in findings(self.rows, self.rel_gap) if math.isfinite(f.lower)]
         if not verified or not related(verified):
             return None
-        best = max(verified, key=lambda f: (round(f.lower, 9), -f.seconds))
+        best = max(verified, key=lambda f: (round(f.lower, 9), -f.result.seconds))
         return next(run for run in self.rows if run.result is best.result)
 
     @cached_property
@@ -264,7 +265,7 @@ class Comparison:
         Measured from the weakest LP bound of the equivalent formulations to their best verified
         objective; None where there is but one formulation, or something is missing.
         """
-        closed: dict[Result, float] = {}
+        closed: dict[Claim, float] = {}
         for group in equivalent(findings(self.rows, self.rel_gap)):
             closed |= root_gap_closed(group)
         return [None if run.result is None else closed.get(run.result) for run in self.rows]

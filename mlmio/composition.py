@@ -74,10 +74,17 @@ class Composition:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Composition):
             return NotImplemented
-        return set(self.blocks) == set(other.blocks)
+        return self is other or (
+            self._hash == other._hash and set(self.blocks) == set(other.blocks)
+        )
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.blocks))
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # With their names: blocks without parameters all hash alike.
+        return hash(frozenset((part.name, part) for part in self.blocks))
 
     def __str__(self) -> str:
         return " + ".join(str(part) for part in self.blocks)

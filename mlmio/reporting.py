@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,60 +11,23 @@ import numpy as np
 
 from mlmio import pictures
 from mlmio.diagnostics import PARTS
-from mlmio.errors import MlmioError
 from mlmio.neighbors import is_linear_map
-from mlmio.plotting import require_matplotlib
+from mlmio.pages import check_folder, figure, write_page
 from mlmio.recommending import recommend
 from mlmio.risk import leave_one_out
 from mlmio.structure import significance
 from mlmio.tables import NOTHING, html_table
-from mlmio.writing import check_writable, write_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from mlmio.learning import Learned
 
 Rows = Iterator[tuple[str, ...]]
 
-PAGE = "index.html"
+# A formulation with all its numbers is one long word on a narrow screen.
+STYLE = ".facts td + td { overflow-wrap: anywhere; }"
 
 # Outliers and recommendations in the tables.
 MOST_OUTLIERS, MOST_RECOMMENDED = 50, 20
-
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 0.25rem 0.9rem 0.25rem 0; vertical-align: top; }
-tr { border-bottom: 1px solid #8884; }
-.pictures { display: grid; gap: 1.2rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
-figure { margin: 0; } img { width: 100%; height: auto; background: white; }
-figcaption { font-size: 0.9rem; }
-"""
-
-
-def check_folder(folder: str | Path) -> Path:
-    """Return a folder for a report, made if it is not there.
-
-    Raises
-    ------
-    MlmioError
-        If it cannot be made or written to, or matplotlib is not installed.
-    """
-    require_matplotlib()
-    path = Path(folder).expanduser()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MlmioError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror or error}"
-        ) from error
-    check_writable(path / PAGE)
-    return path
 
 
 def write_report(learned: Learned, folder: str | Path, n_neighbors: int = 1) -> Path:
@@ -90,7 +51,7 @@ def write_report(learned: Learned, folder: str | Path, n_neighbors: int = 1) -> 
     MlmioError
         If it cannot be written, or matplotlib is not installed.
     """
-    path = check_folder(folder) / PAGE
+    place = check_folder(folder)
     name = learned.data.name
     sections = {
         "Solve": _table((), _solve(learned, n_neighbors)),
@@ -102,21 +63,15 @@ def write_report(learned: Learned, folder: str | Path, n_neighbors: int = 1) -> 
         "Where to look next": _recommendations(learned),
     }
     body = "\n".join(f"<h2>{escape(head)}</h2>\n{text}" for head, text in sections.items())
-    write_text(
-        path,
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>mlmio: {escape(name)}</title><style>{STYLE}</style></head>\n"
-        f"<body><h1>{escape(name)}: {escape(str(learned.result.composition))}</h1>\n"
-        f"{body}\n</body></html>\n",
-    )
-    return path
+    title = f"<h1>{escape(name)}: {escape(str(learned.result.composition))}</h1>"
+    return write_page(place, name, f"{title}\n{body}", STYLE)
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table that scrolls by itself where the screen is narrow."""
+    """A table that scrolls by itself where the screen is narrow; one of facts wraps."""
     cells = list(rows)
-    return f'<div class="wide">{html_table(heads, cells)}</div>' if cells else "<p>None.</p>"
+    kind = "wide" if heads else "facts"
+    return f'<div class="{kind}">{html_table(heads, cells)}</div>' if cells else "<p>None.</p>"
 
 
 def _most(number: int, shown: int) -> str:
@@ -139,7 +94,7 @@ def _solve(learned: Learned, n_neighbors: int) -> Rows:
     yield "objective", _number(result.objective)
     yield "bound", _number(result.bound)
     yield "gap", NOTHING if result.gap is None else f"{result.gap:.2%}"
-    yield "time", f"{result.build_s + result.lp_s + result.solve_s:.2f} s"
+    yield "time", f"{result.seconds:.2f} s"
     yield "certificate", NOTHING if result.certificate is None else str(result.certificate)
     yield f"leave-one-out error, K = {n_neighbors}", f"{found.error:.2%} at full coverage"
 
@@ -183,35 +138,35 @@ def _figures(learned: Learned, n_neighbors: int) -> Iterator[str]:
     if data.D > 1:
         first, second = np.argsort(-_weights(learned), kind="stable")[:2].tolist()
         pair = (first, second)
-        yield _figure(
+        yield figure(
             "Points over the two features that count most: interior pale, outliers ringed.",
             lambda ax: pictures.plot_parts(diagnosis, ax, pair),
         )
-        yield _figure(
+        yield figure(
             "Points at one distance from a centre; a long axis counts little.",
             lambda ax: pictures.plot_ellipses(metric, ax, pair),
         )
-    yield _figure(
+    yield figure(
         "Survival curves with chord and knee R*, up to which points are interior.",
         lambda ax: pictures.plot_survival(diagnosis, ax),
     )
     curve = leave_one_out(metric, data, n_neighbors, learned.serves).risk_coverage
-    yield _figure(
+    yield figure(
         "Leave-one-out error against coverage under abstention.",
         lambda ax: pictures.plot_risk_coverage(curve, ax),
     )
     if metric.B.any():
-        yield _figure(
+        yield figure(
             "Significance of the features in the quadratic term.",
             lambda ax: pictures.plot_significance(weights, ax),
         )
     if is_linear_map(metric):
-        yield _figure(
+        yield figure(
             "Every point as a row of metric coordinates; streaks are a class's signature.",
             lambda ax: pictures.plot_signatures(metric, data, ax),
         )
     if is_linear_map(metric) and data.D > 1:
-        yield _figure(
+        yield figure(
             "Points in metric coordinates.",
             lambda ax: pictures.plot_coordinates(metric, data, ax),
         )
@@ -222,19 +177,3 @@ def _weights(learned: Learned) -> Any:
     D = learned.data.D
     steps = np.diag(np.ptp(learned.data.X, axis=0))
     return learned.metric.scaled_distance(steps, np.zeros((1, D)))[:, 0]
-
-
-def _figure(caption: str, draw: Callable[[Axes], Axes]) -> str:
-    """Draw a picture into the page itself."""
-    # Without pyplot: no window, and nothing of the caller's figures is touched.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.2, 3.9), layout="constrained")
-    draw(figure.add_subplot())
-    image = BytesIO()
-    figure.savefig(image, format="png", dpi=150)
-    data = base64.b64encode(image.getvalue()).decode("ascii")
-    return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )

@@ -180,6 +180,11 @@ def _html_row(tag: str, cells: Sequence[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words, as ``1 case`` and ``2 cases``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def console(file: Any = None) -> Console:
     """Return a console that shows texts as they are, as wide as the terminal or 120 columns."""
     from rich.console import Console

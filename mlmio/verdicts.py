@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations, permutations
-from typing import TYPE_CHECKING
+from itertools import combinations, permutations, product
+from typing import TYPE_CHECKING, Protocol
 
 import networkx as nx
 
@@ -17,7 +17,6 @@ from mlmio.verification import tolerance_of
 
 if TYPE_CHECKING:
     from mlmio.comparison import Run
-    from mlmio.result import Result
 
 # More lines of one kind than these are counted.
 MOST_LINES = 6
@@ -45,6 +44,50 @@ class Verdict:
         return f"{LABELS.get(self.kind, self.kind)}: {self.text}"
 
 
+class Claim(Protocol):
+    """What is claimed of an optimum: a :class:`~mlmio.Result`, or what was kept of one."""
+
+    @property
+    def resolved(self) -> Composition:
+        """The composition, with parameters that depended on the data as values."""
+
+    @property
+    def solver(self) -> str:
+        """What solved it."""
+
+    @property
+    def strategy(self) -> str:
+        """In what way."""
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+
+    @property
+    def message(self) -> str:
+        """Why, where the status alone does not say it."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is an incumbent and everything claimed of it holds."""
+
+    @property
+    def objective(self) -> float | None:
+        """Objective of the incumbent."""
+
+    @property
+    def bound(self) -> float | None:
+        """Dual bound."""
+
+    @property
+    def lp_bound(self) -> float | None:
+        """Bound of the LP relaxation."""
+
+    @property
+    def seconds(self) -> float:
+        """Time of the whole run."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """A result and what it claims of the optimum, from below and from above.
@@ -53,14 +96,14 @@ class Finding:
     ----------
     composition : Composition
         What was asked for.
-    result : Result
+    result : Claim
         What was found.
     rel_gap : float
         Relative gap at which the solver calls a solution optimal.
     """
 
     composition: Composition
-    result: Result
+    result: Claim
     rel_gap: float
 
     @property
@@ -85,7 +128,7 @@ class Finding:
             return -math.inf, "is said to be infeasible"
         claims = [(result.bound, "bound"), (result.lp_bound, "LP bound")]
         if self.proven:
-            claims.append((self._optimum_at_most(), "optimum"))
+            claims.append((self.optimum_at_most, "optimum"))
         value, what = min(
             ((value, what) for value, what in claims if value is not None),
             default=(math.inf, ""),
@@ -97,13 +140,10 @@ class Finding:
         """Whether the optimum is known."""
         return self.result.status == "optimal" and math.isfinite(self.lower)
 
-    def _optimum_at_most(self) -> float:
-        return self.lower + self.rel_gap * abs(self.lower)
-
     @property
-    def seconds(self) -> float:
-        """Time of the whole run."""
-        return self.result.build_s + self.result.lp_s + self.result.solve_s
+    def optimum_at_most(self) -> float:
+        """What the optimum is at most, where it is known."""
+        return self.lower + self.rel_gap * abs(self.lower)
 
 
 def findings(runs: Sequence[Run], rel_gap: float) -> list[Finding]:
@@ -123,6 +163,12 @@ def judge(found: Sequence[Finding]) -> tuple[Verdict, ...]:
     )
 
 
+def contradicted(found: Sequence[Finding]) -> list[Finding]:
+    """Return the results whose optimum a verified solution exceeds that must not."""
+    proven = [f for f in found if f.proven]
+    return [f for f in proven if _beyond(f, f.optimum_at_most, found)]
+
+
 def related(found: Sequence[Finding]) -> bool:
     """Whether the lattice leads from every formulation to every other."""
     graph = nx.Graph()
@@ -138,17 +184,19 @@ def related(found: Sequence[Finding]) -> bool:
 def equivalent(found: Sequence[Finding]) -> list[list[Finding]]:
     """Group results whose formulations have the same optimum."""
     graph = nx.Graph()
-    graph.add_nodes_from(range(len(found)))
+    graph.add_nodes_from(f.result.resolved for f in found)
     graph.add_edges_from(
-        (p, q)
-        for p, q in combinations(range(len(found)), 2)
-        if _relation(found[p], found[q]).kind == EQUIVALENT
+        (a, b) for a, b in combinations(graph, 2) if _cached_relation(a, b).kind == EQUIVALENT
     )
-    return [[found[p] for p in sorted(group)] for group in nx.connected_components(graph)]
+    return [
+        [f for f in found if f.result.resolved in group] for group in nx.connected_components(graph)
+    ]
 
 
-def root_gap_closed(group: Sequence[Finding]) -> dict[Result, float]:
+def root_gap_closed(group: Sequence[Finding]) -> dict[Claim, float]:
     """Percentage of the weakest root gap that each formulation's LP bound closes.
+
+    Of the bounds of one strategy, since strategies relax differently.
 
     Parameters
     ----------
@@ -157,22 +205,25 @@ def root_gap_closed(group: Sequence[Finding]) -> dict[Result, float]:
 
     Returns
     -------
-    dict of Result to float
+    dict of Claim to float
         Empty where there is one formulation only, or no gap.
     """
-    bounds = [f.result.lp_bound for f in group if f.result.lp_bound is not None]
     best = max(f.lower for f in group)
-    several = len({f.result.resolved for f in group}) > 1
-    if not several or not bounds or not math.isfinite(best):
+    if not math.isfinite(best):
         return {}
-    weakest = max(bounds)
-    if weakest - best <= tolerance_of(best):
+    closed: dict[Claim, float] = {}
+    # Strategies relax differently: bounds of one strategy are held to one another.
+    for strategy in {f.result.strategy for f in group}:
+        closed |= _closed([f for f in group if f.result.strategy == strategy], best)
+    return closed
+
+
+def _closed(group: Sequence[Finding], best: float) -> dict[Claim, float]:
+    bounds = {f.result: f.result.lp_bound for f in group if f.result.lp_bound is not None}
+    weakest = max(bounds.values(), default=best)
+    if len(_formulations(group)) < 2 or weakest - best <= tolerance_of(best):
         return {}
-    return {
-        f.result: 100 * (weakest - f.result.lp_bound) / (weakest - best)
-        for f in group
-        if f.result.lp_bound is not None
-    }
+    return {claim: 100 * (weakest - bound) / (weakest - best) for claim, bound in bounds.items()}
 
 
 def common_blocks(compositions: Sequence[Composition]) -> Composition:
@@ -190,6 +241,11 @@ def _cached_relation(a: Composition, b: Composition) -> Relation:
     return relation(a, b)
 
 
+@lru_cache(maxsize=4096)
+def _cached_tightens(a: Composition, b: Composition) -> bool:
+    return tightens(a, b)
+
+
 def _unverified(found: Sequence[Finding]) -> Iterator[str]:
     for f in found:
         if f.result.status == "unverified":
@@ -201,12 +257,18 @@ def _exceeded(found: Sequence[Finding]) -> Iterator[str]:
     """For each claim from above, the verified solution that exceeds it by most."""
     for b in found:
         limit, claim = b.upper
-        beyond = [a for a in found if a.lower > limit + _slack(limit) and _never_above(a, b)]
+        beyond = _beyond(b, limit, found)
         if not beyond:
             continue
         worst = max(beyond, key=lambda a: a.lower)
         more = f" ({len(beyond)} runs contradict it)" if len(beyond) > 1 else ""
         yield f"{b.name} {claim}, but {_better(worst, b)}{more}"
+
+
+def _beyond(b: Finding, limit: float, found: Sequence[Finding]) -> list[Finding]:
+    """Verified solutions above a limit that those of their formulation must not be above."""
+    least = limit + _slack(limit)
+    return [a for a in found if a.lower > least and _never_above(a, b)]
 
 
 def _never_above(a: Finding, b: Finding) -> bool:
@@ -265,7 +327,8 @@ def _distinguish(group: Sequence[Finding]) -> str:
 def _orders(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:
     """Restrictions whose best solution is within the bound of what they restrict."""
     for g, h in permutations(groups, 2):
-        links = [link for a in g for b in h if (link := _relation(a, b)).kind == RESTRICTION]
+        pairs = product(_formulations(g), _formulations(h))
+        links = [link for a, b in pairs if (link := _cached_relation(a, b)).kind == RESTRICTION]
         low, high = max(a.lower for a in g), min(b.upper[0] for b in h)
         if not links or not (math.isfinite(low) and math.isfinite(high)):
             continue
@@ -273,6 +336,11 @@ def _orders(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:
             reason = min((link.reason for link in links), key=len)
             what = "" if any(b.proven for b in h) else "bound "
             yield f"{_name(g)} {low:.6g} ≤ {what}{_best(h):.6g} {_name(h)} ({reason})"
+
+
+def _formulations(group: Sequence[Finding]) -> list[Composition]:
+    """The formulations of a group, each once."""
+    return list(dict.fromkeys(f.result.resolved for f in group))
 
 
 def _best(group: Sequence[Finding]) -> float:
@@ -283,13 +351,17 @@ def _best(group: Sequence[Finding]) -> float:
 
 def _lp_pairs(found: Sequence[Finding]) -> Iterator[tuple[Finding, float, Finding, float]]:
     """Pairs of which the first must not have a larger LP bound than the second."""
-    for a, b in permutations(found, 2):
-        la, lb = a.result.lp_bound, b.result.lp_bound
-        if la is None or lb is None:
+    groups: dict[tuple[str, Composition], list[tuple[Finding, float]]] = {}
+    for f in found:
+        if f.result.lp_bound is not None:
+            group = groups.setdefault((f.result.strategy, f.result.resolved), [])
+            group.append((f, f.result.lp_bound))
+    for (strategy, first), (other, second) in product(groups, groups):
+        if strategy != other or not (first == second or _cached_tightens(first, second)):
             continue
-        same = a.result.resolved == b.result.resolved
-        if same or tightens(a.result.resolved, b.result.resolved):
-            yield a, la, b, lb
+        for (a, la), (b, lb) in product(groups[strategy, first], groups[other, second]):
+            if a is not b:
+                yield a, la, b, lb
 
 
 def _lp_breaches(found: Sequence[Finding]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +36,20 @@ def make_reference(app: Sphinx) -> None:
     from mlmio.cli import app as cli
 
     group: Any = typer.main.get_command(cli)
-    sections = [section(name, command) for name, command in group.commands.items()]
+    sections = [section(name, command) for name, command in commands_of(group)]
     folder = Path(app.srcdir) / "_generated"
     write(folder / "command_line.inc", "\n".join(sections))
     for name, arguments in RUNS.items():
         write(folder / f"run_{name}.inc", printed(arguments))
+
+
+def commands_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every command with its name, those of groups after the group's name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def printed(arguments: tuple[str, ...]) -> str:

@@ -43,6 +43,10 @@ class Record:
         Identifiers of the points that are given up.
     trajectory : list of (seconds, incumbent or None, bound or None)
         Incumbent and dual bound over time, in rising order of time; seconds of the solve.
+    neighbors : list of (point, points)
+        Identifiers of the points that serve each point.
+    certificate : mapping or None
+        What the data say of the claim, see :class:`~mlmio.verification.Certificate`.
     peak_mib : float or None
         Peak memory of the process, in MiB.
     wall_s : float
@@ -65,6 +69,8 @@ class Record:
     metric: Mapping[str, Any] | None = None
     outliers: list[Any] = field(default_factory=list)
     trajectory: list[tuple[float, float | None, float | None]] = field(default_factory=list)
+    neighbors: list[Any] = field(default_factory=list)
+    certificate: Mapping[str, Any] | None = None
     peak_mib: float | None = None
     wall_s: float = 0.0
     started: str = ""
@@ -110,6 +116,21 @@ def path_of(out: Path, key: str) -> Path:
     return out / FOLDER / f"{key}.json"
 
 
+def paths_in(out: Path) -> list[Path]:
+    """Paths of the records of a run, in the order of their keys.
+
+    Raises
+    ------
+    MlmioError
+        If the folder is no folder of a run.
+    """
+    folder = out / FOLDER
+    if not folder.is_dir():
+        raise MlmioError(f"{out} holds no run: give the folder that mlmio bench run wrote")
+    # A draft, which a runner that was killed may leave, begins with a dot.
+    return sorted(path for path in folder.glob("*.json") if not path.name.startswith("."))
+
+
 def read_all(out: Path) -> Iterator[Record]:
     """Read the records of a run, in the order of their keys.
 
@@ -118,8 +139,5 @@ def read_all(out: Path) -> Iterator[Record]:
     MlmioError
         If the folder is no folder of a run, or a file in it is no whole record.
     """
-    folder = out / FOLDER
-    if not folder.is_dir():
-        raise MlmioError(f"{out} holds no run: give the folder that mlmio bench run wrote")
-    for path in sorted(folder.glob("*.json")):
+    for path in paths_in(out):
         yield Record.read(path)

@@ -110,7 +110,7 @@ def fit(
     if output is not None:
         check_writable(output)
     if report is not None:
-        from mlmio.reporting import check_folder
+        from mlmio.pages import check_folder
 
         check_folder(report)
     points = load(data, per_class, seed, scale, label, side, data_dir)

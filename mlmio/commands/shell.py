@@ -77,7 +77,7 @@ DataDir = Annotated[
 ]
 
 
-def add_command(function: Callable[..., None]) -> None:
+def add_command(function: Callable[..., None], to: typer.Typer = app) -> None:
     """Make a function a command whose errors are one line and an exit code."""
 
     @functools.wraps(function)
@@ -85,7 +85,7 @@ def add_command(function: Callable[..., None]) -> None:
         with errors(WRONG), notes():
             function(*args, **kwargs)
 
-    app.command(no_args_is_help=bool(inspect.signature(function).parameters))(run)
+    to.command(no_args_is_help=bool(inspect.signature(function).parameters))(run)
 
 
 @contextmanager

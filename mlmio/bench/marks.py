@@ -1,0 +1,99 @@
+"""YAML whose every value knows the line that it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from mlmio.errors import MlmioError
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A YAML document, and where its values stand.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file, for messages.
+    content : anything
+        The document as plain values.
+    root : yaml.Node or None
+        The same as nodes with their lines.
+    """
+
+    source: str
+    content: Any
+    root: Any
+
+    @classmethod
+    def read(cls, text: str, source: str) -> Marked:
+        """Read one document, as data only.
+
+        Raises
+        ------
+        MlmioError
+            If it is no YAML, or a key stands twice in one mapping; with file and line.
+        """
+        try:
+            root = yaml.compose(text, yaml.SafeLoader)
+            _refuse_twice(root, source, set())
+            return cls(source, yaml.safe_load(text), root)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = 1 if mark is None else mark.line + 1
+            raise MlmioError(f"{source}, line {line}: {error.problem or error.context}") from error
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            what = " ".join(str(error).split())
+            raise MlmioError(f"{source} cannot be read as YAML: {what}") from error
+
+    def place(self, path: Sequence[str | int]) -> str:
+        """Say where the value of a path stands, as ``file, line 3, datasets[0].name``."""
+        node, line, key = self.root, 1, ""
+        for part in path:
+            found = _step(node, part)
+            if found is None:
+                # What is missing is named as well; what was put into a list by us is not.
+                key = _joined(key, part) if isinstance(part, str) else key
+                break
+            node, line = found
+            key = _joined(key, part)
+        return f"{self.source}, line {line}{f', {key}' if key else ''}"
+
+
+def _joined(key: str, part: str | int) -> str:
+    if isinstance(part, int):
+        return f"{key}[{part}]"
+    return f"{key}.{part}" if key else part
+
+
+def _step(node: Any, part: str | int) -> tuple[Any, int] | None:
+    """Return the node below `node`, and the line of its key."""
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            if name.value == part:
+                return value, name.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part], node.value[part].start_mark.line + 1
+    return None
+
+
+def _refuse_twice(node: Any, source: str, seen: set[int]) -> None:
+    """Refuse a key that stands twice: YAML would silently take the last."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _refuse_twice(value, source, seen)
+    if isinstance(node, yaml.MappingNode):
+        names: set[str] = set()
+        for name, value in node.value:
+            if isinstance(name.value, str) and name.value in names:
+                line = name.start_mark.line + 1
+                raise MlmioError(f"{source}, line {line}, {name.value}: it is said twice")
+            names.add(str(name.value))
+            _refuse_twice(value, source, seen)

@@ -1,0 +1,288 @@
+"""Suites: what a benchmark runs, as YAML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from mlmio.bench.marks import Marked
+from mlmio.composition import Composition, variants
+from mlmio.data.scaling import Scaling
+from mlmio.errors import MlmioError
+from mlmio.registry import Registry, solvers, strategies
+from mlmio.solvers.base import MOST_THREADS, Options
+
+#: Where the shipped suites are, below the top of a source tree.
+SHIPPED = Path("benchmarks", "suites")
+
+T = TypeVar("T")
+
+
+def _several(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Several = Annotated[list[T], BeforeValidator(_several), Field(min_length=1)]
+Least1 = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Name = Annotated[str, Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    """A mapping that takes its own keys only, and values of their own type only."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DatasetEntry(_Strict):
+    """One data set, in every size and drawing that is asked for.
+
+    Parameters
+    ----------
+    name : str
+        As :func:`mlmio.load_dataset` takes it.
+    per_class, n : int or list of int, optional
+        Sizes: points of every class, or points in all (generated, for a synthetic set).
+    features : int or list of int, optional
+        The first so many features only.
+    classes : int or list of int, optional
+        The points of the first so many classes only.
+    seeds : int or list of int
+        Seeds of the drawing.
+    scale : str
+        Scaling, fitted to all points of the data set.
+    label : str or int, optional
+        Label column of a file.
+    """
+
+    name: Name
+    per_class: Several[Least1 | None] = [None]
+    n: Several[Least1 | None] = [None]
+    features: Several[Least1 | None] = [None]
+    classes: Several[Annotated[int, Field(ge=2)] | None] = [None]
+    seeds: Several[Seed] = [0]
+    scale: str = "minmax"
+    label: str | int | None = None
+
+    @field_validator("scale")
+    @classmethod
+    def _known_scale(cls, scale: str) -> str:
+        _foreseen(Scaling.fit, scale, [[0.0], [1.0]])
+        return scale
+
+    @model_validator(mode="after")
+    def _one_size(self) -> DatasetEntry:
+        if self.per_class != [None] and self.n != [None]:
+            raise ValueError("per_class and n are two ways to draw: give one of them")
+        return self
+
+    def drawings(self) -> list[dict[str, Any]]:
+        """Every size and seed, as mappings of what determines the points."""
+        grid = product(self.per_class, self.n, self.features, self.classes, self.seeds)
+        names = ("per_class", "n", "features", "classes", "data_seed")
+        common = {"dataset": self.name, "scale": self.scale, "label": self.label}
+        return [{**common, **dict(zip(names, values, strict=True))} for values in grid]
+
+
+class CompositionEntry(BaseModel):
+    """A formulation, or a grid of them: ``variants`` and, for slots, lists of fillings."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, list[str | None]] = Field(init=False)
+
+    variants: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _grid_of_one(cls, value: Any) -> Any:
+        return {"variants": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> CompositionEntry:
+        for composition in _foreseen(self.compositions):
+            _foreseen(lambda composed: composed.ordered, composition)
+        return self
+
+    def compositions(self) -> list[Composition]:
+        """Every formulation of the grid."""
+        return variants(self.variants, **(self.__pydantic_extra__ or {}))
+
+
+class Limits(_Strict):
+    """What a case may take, and when it counts as solved.
+
+    Parameters
+    ----------
+    time_limit : float
+        Seconds for the solver.
+    grace : float
+        Seconds that the process has beyond that, for points, building, verification and a solver
+        that stops late; after them it is killed.
+    memory_mib : int
+        Memory of the process and its children, in MiB; at more they are killed.
+    rel_gap : float
+        Relative gap at which a solution counts as optimal.
+    """
+
+    time_limit: Positive
+    grace: Positive = 60.0
+    memory_mib: Annotated[int, Field(ge=64)] = 4096
+    rel_gap: Annotated[float, Field(ge=0, lt=1)] = 1e-6
+
+
+class Suite(_Strict):
+    """What a benchmark runs: every combination of its parts.
+
+    Parameters
+    ----------
+    name, title : str
+        What it is called, and what it is for.
+    datasets : list of DatasetEntry
+        The points.
+    compositions : list of CompositionEntry
+        The formulations.
+    solvers, strategies : list of str
+        Registered names; a strategy without a solver runs once for all solvers.
+    limits : Limits
+        Time, memory, gap.
+    threads, seeds : list of int
+        Of the solver.
+    repetitions : int
+        How often each case is run.
+    """
+
+    name: Name
+    title: str = ""
+    datasets: Annotated[list[DatasetEntry], Field(min_length=1)]
+    compositions: Annotated[list[CompositionEntry], Field(min_length=1)]
+    solvers: Several[str] = ["highs"]
+    strategies: Several[str] = ["direct"]
+    limits: Limits
+    threads: Several[Annotated[int, Field(ge=1, le=MOST_THREADS)]] = [1]
+    seeds: Several[Seed] = [0]
+    repetitions: Least1 = 1
+
+    @field_validator("solvers")
+    @classmethod
+    def _known_solvers(cls, names: list[str]) -> list[str]:
+        return _known(names, solvers)
+
+    @field_validator("strategies")
+    @classmethod
+    def _known_strategies(cls, names: list[str]) -> list[str]:
+        return _known(names, strategies)
+
+    @model_validator(mode="after")
+    def _good_options(self) -> Suite:
+        _foreseen(Options, time_limit=self.limits.time_limit, rel_gap=self.limits.rel_gap)
+        return self
+
+    def canonical(self) -> str:
+        """The suite as text in which comments and layout do not count."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True)
+
+
+def _known(names: list[str], registry: Registry[Any]) -> list[str]:
+    for name in names:
+        _foreseen(registry.get, name)
+    return names
+
+
+def _foreseen(call: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call; what mlmio says is wrong is told as pydantic wants it told."""
+    try:
+        return call(*args, **kwargs)
+    except MlmioError as error:
+        raise ValueError(str(error)) from error
+
+
+def find_suite(name: str) -> Path:
+    """Return the file of a suite: a path, or the name of a shipped one.
+
+    Raises
+    ------
+    MlmioError
+        If there is neither.
+    """
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path
+    shipped = SHIPPED / f"{name}.yaml"
+    if path.name == name and shipped.is_file():
+        return shipped
+    known = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
+    hint = (
+        f"the suites in {SHIPPED} are {', '.join(known)}"
+        if known
+        else f"the shipped suites are in {SHIPPED} of mlmio's source tree, so run it at the top "
+        "of that, or give the path of a file"
+    )
+    raise MlmioError(f"there is no suite {name!r}: {hint}")
+
+
+def load_suite(path: str | Path) -> Suite:
+    """Read and check a suite.
+
+    Parameters
+    ----------
+    path : str or Path
+        A YAML file.
+
+    Raises
+    ------
+    MlmioError
+        If it cannot be read or something in it is wrong; with file, line and key.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MlmioError(f"cannot read the suite {str(path)!r}: {error}") from error
+    return parse_suite(text, str(path))
+
+
+def parse_suite(text: str, source: str) -> Suite:
+    """Check the text of a suite; `source` is its name in messages.
+
+    Raises
+    ------
+    MlmioError
+        If something in it is wrong; with file, line and key.
+    """
+    marked = Marked.read(text, source)
+    if not isinstance(marked.content, dict):
+        raise MlmioError(f"{source}, line 1: a suite is a mapping, with name, datasets and so on")
+    try:
+        return Suite.model_validate(marked.content)
+    except ValidationError as error:
+        first, *more = error.errors(include_url=False)
+        others = f" (and {len(more)} more)" if more else ""
+        wrong = f"{marked.place(_path(first['loc']))}: {_said(first)}{others}"
+        raise MlmioError(wrong) from error
+
+
+def _path(loc: Sequence[str | int]) -> list[str | int]:
+    """Path of an error, without what pydantic says of the branch of a union."""
+    return [part for part in loc if part not in ("int", "str", "constrained-int")]
+
+
+def _said(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "there is no such key"
+    if error["type"] == "missing":
+        return "it is missing"
+    said: str = error["msg"].removeprefix("Value error, ")
+    return said if error["type"] == "value_error" else f"{said}, not {error['input']!r}"

@@ -1,0 +1,132 @@
+"""Suites: what they say, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from suites import suite_text
+
+from mlmio import DataError, MlmioError
+from mlmio.bench.cases import plan
+from mlmio.bench.suite import find_suite, load_suite, parse_suite
+from mlmio.data import catalogue
+
+ROOT = Path(__file__).parents[3]
+
+GOOD = """\
+name: good
+datasets:
+  - name: iris
+    per_class: [2, 3]
+    seeds: [0, 1]
+  - name: wine
+    per_class: 2
+    features: [2, 4]
+    classes: 2
+    scale: standard
+compositions:
+  - linear + nearest + bigm
+  - variants: quadratic + nearest
+    encoding: [bigm, mccormick]
+    cone: [null, gershgorin]
+solvers: [highs, glpk]
+strategies: [direct, disjunctive]
+limits:
+  time_limit: 3
+threads: [1, 2]
+seeds: 7
+repetitions: 2
+"""
+
+
+def test_a_suite_is_every_combination_of_its_parts() -> None:
+    cases = plan(parse_suite(GOOD, "good.yaml"))
+    drawings, formulations, ways, threads, repetitions = 4 + 2, 1 + 4, 3, 2, 2
+    assert len(cases) == drawings * formulations * ways * threads * repetitions
+    assert len({case.key for case in cases}) == len(cases)
+    described = [case.described for case in cases]
+    assert {d["solver"] for d in described if d["strategy"] == "direct"} == {"highs", "glpk"}
+    assert {d["solver"] for d in described if d["strategy"] == "disjunctive"} == {None}
+    assert {(d["dataset"], d["N"], d["D"], d["classes"]) for d in described} == {
+        ("iris", 6, 4, 3),
+        ("iris", 9, 4, 3),
+        ("wine", 4, 2, 2),
+        ("wine", 4, 4, 2),
+    }
+    assert {d["seed"] for d in described} == {7}
+    assert {d["sampling"] for d in described if d["dataset"] == "wine"} == {
+        "per_class=2, features=2, classes=2, seed=0, scale=standard",
+        "per_class=2, features=4, classes=2, seed=0, scale=standard",
+    }
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in ROOT.glob("benchmarks/suites/*.yaml")))
+def test_shipped_suites_are_good(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_network(*args: object) -> None:
+        raise DataError("there is no network")
+
+    monkeypatch.setattr(catalogue, "_from_openml", without_network)
+    monkeypatch.delenv("MLMIO_DATA", raising=False)
+    monkeypatch.chdir(ROOT)
+    suite = load_suite(find_suite(name))
+    assert suite.name == name
+    assert suite.title
+    cases = plan(suite)
+    assert cases
+    missing = {case.asked["dataset"] for case in cases if case.facts["N"] is None}
+    assert missing == ({"cod_rna", "diabetes"} if name == "paper" else set())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seeds: 7", "seeds: -1", "line 21, seeds: Input should be greater than or equal to 0"),
+        ("seeds: 7", "sedes: 7", "line 21, sedes: there is no such key"),
+        ("per_class: 2\n", "per_class: two\n", "line 7, datasets[1].per_class: Input should be a"),
+        ("per_class: [2, 3]", "per_class: [2, 0]", "line 4, datasets[0].per_class[1]: Input"),
+        ("per_class: 2\n", "per_class: 2\n    n: 5\n", "line 6, datasets[1]: per_class and n are"),
+        ("scale: standard", "scale: log", "line 10, datasets[1].scale: Unknown scaling 'log'"),
+        ("linear + nearest + bigm", "linear + narest", "line 12, compositions[0]: there is no bl"),
+        ("encoding: [", "encodign: [", "line 13, compositions[1]: there is no slot 'encodign'"),
+        ("encoding: [bigm, m", "encoding: [linear, m", "line 13, compositions[1]: 'linear' fills"),
+        ("variants:", "varaints:", "line 13, compositions[1].variants: it is missing"),
+        ("linear + nearest + bigm", "7", "line 12, compositions[0]: "),
+        ("glpk]", "glpx]", "line 16, solvers: there is no solver 'glpx', did you mean 'glpk'?"),
+        ("disjunctive]", "joint]", "line 17, strategies: there is no strategy 'joint'"),
+        ("time_limit: 3", "time_limit: .inf", "line 19, limits.time_limit: Input should be a fi"),
+        ("time_limit: 3", "time_limit: '3'", "line 19, limits.time_limit: Input should be a val"),
+        ("time_limit: 3", "grace: 3", "line 18, limits.time_limit: it is missing"),
+        ("name: good\n", "", "line 1, name: it is missing"),
+        ("repetitions: 2", "repetitions: 2\nname: again", "line 23, name: it is said twice"),
+        ("repetitions: 2", "repetitions: [2", "line 23: "),
+        ("threads: [1, 2]", "threads: [1, 0x1000]", "line 20, threads[1]: Input should be less"),
+        (GOOD, "", "line 1: a suite is a mapping"),
+        (GOOD, "- name: x", "line 1: a suite is a mapping"),
+        (GOOD, "a: \x00", "cannot be read as YAML"),
+        (GOOD, "!!python/object/apply:os.system ['true']", "line 1: could not determine a constr"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_line_and_key(old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(MlmioError) as caught:
+        parse_suite(GOOD.replace(old, new, 1), "my.yaml")
+    said = str(caught.value)
+    assert said.startswith("my.yaml")
+    assert message in said
+    assert "\n" not in said
+
+
+def test_where_suites_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MlmioError, match="benchmarks/suites of mlmio's source tree"):
+        find_suite("smoke")
+    (tmp_path / "benchmarks/suites").mkdir(parents=True)
+    file = tmp_path / "benchmarks/suites/mine.yaml"
+    file.write_text(suite_text("highs"))
+    assert find_suite("mine").resolve() == file
+    assert find_suite(str(file)) == file
+    with pytest.raises(MlmioError, match="the suites in benchmarks/suites are mine"):
+        find_suite("smoke")
+    with pytest.raises(MlmioError, match="cannot read the suite"):
+        load_suite(tmp_path)
