@@ -23,6 +23,7 @@ extensions = [
     "command_line",
     "lattice",
     "own_block",
+    "peers",
     "pictures_page",
     "public_names",
     "solvers",
