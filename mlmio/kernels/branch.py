@@ -100,18 +100,18 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
             restarted = True
             begin(work.program, vertex)
             continue
-        if status == OPTIMAL:
-            bound = min(bound, objective(work.program, vertex) - price)
+        # λ at most, less what the program knows of prices.
+        level = objective(work.program, vertex) if status == OPTIMAL else np.inf
         column = fractional(integer, vertex.x)
         if column < 0:
             _look_for_solution(instance, node, work, lost, best)
         wanted = best.value[0] + gap
-        bound = min(bound, _bound_by_prices(rules, node.state, node.most, bound + price, price))
+        bound = min(bound, _bound_by_prices(rules, node.state, node.most, level, price))
         if bound <= wanted:
             bound = -np.inf
             break
         # What could be had if nothing more were lost.
-        most = work.program.upper[len(vertex.x) - 1] - lost if rules.others else bound
+        most = (work.program.upper[len(vertex.x) - 1] if rules.others else level) - lost
         if _decide(instance.classes, rules, node, most, price, wanted):
             continue
         if column >= 0:
@@ -130,7 +130,8 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
             n,
             kind,
             points,
-            bound + price,
+            level,
+            bound,
             price,
             most,
             wanted,

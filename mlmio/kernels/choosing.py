@@ -56,6 +56,7 @@ def choose(
     kind,
     points,
     level,
+    bound,
     price,
     most_of_all,
     wanted,
@@ -66,6 +67,9 @@ def choose(
 ):
     """Try the children of several points, and return those of the best one (strong branching).
 
+    `level` bounds the node's program, `bound` its objective: the one is λ less what the program
+    knows of prices, the other may count on prices of points that are not yet decided.
+
     The best has the smallest estimated subtrees. A point that leaves a single choice, or none, is
     returned at once.
     """
@@ -74,7 +78,7 @@ def choose(
     best = no_branches(m)
     best_size = np.inf
     # Before there is a solution sizes are estimated as if there were one this far below.
-    floor = max(wanted, level - price - instance.table.dmax)
+    floor = max(wanted, bound - instance.table.dmax)
     for i in points if probing else points[:candidates]:
         choices, bounds = np.empty(N + 1, np.int64), np.empty(N + 1)
         bases = np.empty((N + 1, m), np.int64)
@@ -93,7 +97,7 @@ def choose(
                 continue
             reached = min(reached, level) if status == OPTIMAL else level
             cost = rules.price if choice == TO_GIVE_UP and not rules.others else 0.0
-            choices[found], bounds[found] = choice, reached - price - cost
+            choices[found], bounds[found] = choice, min(bound, reached - price - cost)
             named(codes, child, bases[found])
             size += max(bounds[found] - floor, 0.0) ** GROWTH
             if choice != TO_GIVE_UP:
@@ -143,7 +147,8 @@ def _try(instance, node, work, n, kind, i, choice, near, cutoff, closing, counts
     child, scratch, served_by, state = work.child, work.scratch, node.served_by, node.state
     _copy_vertex(work.vertex, child)
     if choice == TO_GIVE_UP and not rules.others:
-        return OPTIMAL, objective(program, child)
+        # The program is that of the node.
+        return OPTIMAL, np.inf
     slot, before, cut_count = slot_of(node, i), state[i], work.cut_count[0]
     state[i] = GIVEN_UP if choice == TO_GIVE_UP else KEPT
     if charge(rules, state, program):
