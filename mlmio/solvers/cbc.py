@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
 
 from mlmio.solvers.adapter import (
     INFEASIBLE,
@@ -99,6 +101,20 @@ class Cbc(ExecutableAdapter):
             (folder / name / "cbc" for name in ("i64", "64") if (folder / name).is_dir()), None
         )
 
+    def run(self, program: Program, options: Options, start: Array | None) -> Found:
+        """Solve a program, its free columns as differences of two."""
+        free = np.flatnonzero(np.isneginf(program.lower) & np.isposinf(program.upper))
+        if start is not None:
+            start = np.append(start, np.maximum(-start[free], 0.0))
+            start[free] = np.maximum(start[free], 0.0)
+        found = super().run(_without_free_columns(program, free), options, start)
+        if found.x is None:
+            return found
+        N = len(program.columns)
+        x = found.x[:N].copy()
+        x[free] -= found.x[N:]
+        return replace(found, x=x)
+
     def allowed(self, limit: float) -> float:
         """A little more: CBC looks at its clock now and then."""
         return limit + PATIENCE
@@ -157,6 +173,25 @@ class Cbc(ExecutableAdapter):
             assert complaint is not None
             if name.lower() in complaint.group().lower():
                 raise unknown_option(self, name, value, complaint.group())
+
+
+def _without_free_columns(program: Program, free: NDArray[np.intp]) -> Program:
+    """Write every free column as the difference of two that are not negative.
+
+    CBC 2.10.3 calls wrong solutions optimal where an integer program has free columns.
+    """
+    n = len(free)
+    lower = np.append(program.lower, np.zeros(n))
+    lower[free] = 0.0
+    return replace(
+        program,
+        columns=[*program.columns, *(program.columns[column] for column in free)],
+        lower=lower,
+        upper=np.append(program.upper, np.full(n, np.inf)),
+        integer=np.append(program.integer, program.integer[free]),
+        cost=np.append(program.cost, -program.cost[free]),
+        matrix=csr_array(hstack([program.matrix, -program.matrix[:, free]])),
+    )
 
 
 def _words(options: Options) -> dict[str, object]:
