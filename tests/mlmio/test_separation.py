@@ -128,6 +128,6 @@ def test_what_few_parameters_reach_the_many_reach_too(cone: str) -> None:
     y = np.arange(24) % 2
     data = Dataset(rng.normal(size=(2, 21))[y] + 0.7 * rng.normal(size=(24, 21)), y)
     spec = f"quadratic + nearest + hinge(margin=0.01){cone}"
-    result = mlmio.solve(spec, data, strategy="alternating")
+    result = mlmio.solve(spec, data, strategy="alternating", time_limit=3)
     assert result.verified
     assert result.resolved.slot("region")[0].dmin > 0

@@ -91,7 +91,8 @@ def test_the_noise_is_what_is_asked_for(tmp_path: Path) -> None:
             difference(one, other, noise)
 
 
-def test_all_is_told_worse_first(tmp_path: Path) -> None:
+def test_all_is_told_worse_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     before = [
         record("a", solve_s=4.0),
         record("b", seed=1, solve_s=1.0),

@@ -131,11 +131,13 @@ def test_a_limit_of_nodes_is_one_of_all_rounds() -> None:
 
 
 def test_an_interrupt_returns_what_was_found() -> None:
+    """After a start there is an incumbent, however slow the machine."""
     data = mlmio.load_dataset("iris", per_class=15, seed=0)
+    start = mlmio.solve(BASE, data, strategy="alternating")
     timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        found = rows(BASE, data, time_limit=30)
+        found = rows(BASE, data, time_limit=60, start=start)
     finally:
         timer.join()
     assert found.reason == "interrupted"
