@@ -24,12 +24,12 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from machine import describe
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mlmio import Dataset, boundary_subset, diagnose, load_dataset
+from mlmio.bench.machine import describe
 from mlmio.learning import learn
 
 LAYERS = (64, 64, 64, 64)

@@ -64,6 +64,10 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         Is cloned, and not changed.
     batch : int, default 10
         Points that are acquired in a round.
+    explore : float, default 0.4
+        Share of a batch that is chosen from the pool far from every known point, see
+        :meth:`Recommendations.select`: boundaries between known points lead to no island of a
+        class that is not known.
     max_rounds : int, default 10
         :meth:`run` acquires at most so often.
     patience : int, default 2
@@ -96,11 +100,13 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         classifier: MIOMetricClassifier,
         *,
         batch: int = 10,
+        explore: float = 0.4,
         max_rounds: int = 10,
         patience: int = 2,
     ) -> None:
         self.classifier = classifier
         self.batch = batch
+        self.explore = explore
         self.max_rounds = max_rounds
         self.patience = patience
 
@@ -156,7 +162,8 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         array of int
             Rows of the pool.
         """
-        return self.recommend().select(np.asarray(pool, dtype=np.float64), self.batch)
+        points = np.asarray(pool, dtype=np.float64)
+        return self.recommend().select(points, self.batch, self.explore)
 
     def update(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take in new points with their labels, and learn again from the last metric.

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 #: What stands for a formulation that is made to fit the data.
 AUTO = "auto"
 
-# Of those tried on 300 points of cod_rna these did best on its test set.
+# What was tried beside these is in benchmarks/compositions.py and learners.py.
 MOST_NEIGHBORS = 5
 MARGIN = 0.01
+# With more products of features than this a metric of them takes too long to learn.
+MOST_PRODUCTS = 200
 
 # Squared distances of the scaled points, of that across the data: twice what ``bounded`` asks for.
 LEAST_APART = 2e-5
@@ -122,7 +124,8 @@ def auto_formulation(data: Dataset, linear_map: bool = False) -> Composition:
     """Return a formulation that fits the data.
 
     ``quadratic + nearest(k=K) + hinge(margin=0.01)``, where K is 5, or one less than the
-    smallest class has points.
+    smallest class has points. From 20 features on ``linear``, a weighted Manhattan distance, takes
+    the place of ``quadratic``, unless the metric must be a linear map.
 
     Parameters
     ----------
@@ -137,7 +140,9 @@ def auto_formulation(data: Dataset, linear_map: bool = False) -> Composition:
     quadratic + hinge + nearest(k=3)
     """
     k = int(max(1, min(MOST_NEIGHBORS, data.class_sizes.min() - 1)))
-    composition = block("quadratic") + block("nearest", k=k) + block("hinge", margin=MARGIN)
+    many = data.D * (data.D + 1) // 2 > MOST_PRODUCTS and not linear_map
+    term = block("linear" if many else "quadratic")
+    composition = term + block("nearest", k=k) + block("hinge", margin=MARGIN)
     return composition + "gershgorin" if linear_map else composition
 
 

@@ -142,26 +142,38 @@ class Metric:
 
     def scaled_distance(self, X: Array, Y: Array) -> Array:
         """Distances between points that are already in the metric's scaled coordinates."""
-        result = np.empty((len(X), len(Y)))
-        width = max(self.D, *(parameter_count(self.D, n) for n in self.orders if n > 2), 1)
+        from scipy.spatial.distance import cdist
+
+        result = np.zeros((len(X), len(Y)))
+        mapped = [(sign, X @ root, Y @ root, kind) for sign, root, kind in self._parts]
+        higher = [order for order in self.orders if order > 2]
+        width = max([1, *(parameter_count(self.D, order) for order in higher)])
         step = max(1, BLOCK_BYTES // (8 * max(1, len(Y)) * width))
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
-            result[rows] = self._block(X[rows, None, :] - Y[None, :, :])
+            for sign, left, right, kind in mapped:
+                result[rows] += sign * cdist(left[rows], right, kind)
+            for order in higher:
+                delta = X[rows, None, :] - Y[None, :, :]
+                phi = features(delta.reshape(-1, self.D), order)
+                result[rows] += (phi @ self.entries(order)).reshape(result[rows].shape)
         return result
 
-    def _block(self, delta: Array) -> Array:
-        """Distances for an (n, m, D) array of differences."""
-        total = np.zeros(delta.shape[:2])
-        if 2 in self._entries:
-            total += np.einsum("nmp,nmp->nm", delta @ self.B, delta)
-        if 1 in self._entries:
-            total += np.abs(delta) @ self.a
-        for order in self.orders:
-            if order > 2:
-                phi = features(delta.reshape(-1, self.D), order)
-                total += (phi @ self.entries(order)).reshape(total.shape)
-        return total
+    @cached_property
+    def _parts(self) -> list[tuple[float, Array, str]]:
+        """Signs, linear maps and SciPy's distances after them that add up to orders one and two.
+
+        An indefinite B is the difference of two squared Euclidean distances, and a coefficient
+        of the linear term below zero counts against those above.
+        """
+        values, vectors = np.linalg.eigh(self.B)
+        parts = []
+        for sign in (1.0, -1.0):
+            chosen, weighted = sign * values > 0, sign * self.a > 0
+            root = vectors[:, chosen] * np.sqrt(sign * values[chosen])
+            parts.append((sign, root, "sqeuclidean"))
+            parts.append((sign, np.diag(sign * self.a)[:, weighted], "cityblock"))
+        return [part for part in parts if part[1].size]
 
     @cached_property
     def is_psd(self) -> bool:

@@ -173,43 +173,12 @@ def _blockwise(metric: Metric, points: Array) -> Callable[[Array, int], Rows]:
 
     def find(queries: Array, k: int) -> Rows:
         rows = np.empty((len(queries), k), dtype=np.intp)
-        distances = _signed(metric, points)
         for part in blocks(len(queries), len(points)):
-            near = distances(queries[part])
+            near = metric.scaled_distance(queries[part], points)
             rows[part] = np.argpartition(near, k - 1, axis=1)[:, :k]
         return rows
 
     return find
-
-
-def _signed(metric: Metric, points: Array) -> Callable[[Array], Array]:
-    """Return a function from queries to their distances to all points, faster than the series.
-
-    An indefinite B is the difference of two squared Euclidean distances, and a coefficient of
-    the linear term below zero counts against those above: each is one call of SciPy's.
-    """
-    from scipy.spatial.distance import cdist
-
-    parts = [(*part, points @ part[1]) for part in _maps(metric) if part[1].size]
-    higher = Metric.from_entries({n: metric.entries(n) for n in metric.orders if n > 2}, metric.D)
-
-    def distances(queries: Array) -> Array:
-        total = np.zeros((len(queries), len(points)))
-        for sign, root, kind, mapped in parts:
-            total += sign * cdist(queries @ root, mapped, kind)
-        return total + higher.scaled_distance(queries, points) if higher.orders else total
-
-    return distances
-
-
-def _maps(metric: Metric) -> Iterator[tuple[float, Array, str]]:
-    """Yield signs and linear maps whose distances add up to the terms of order one and two."""
-    values, vectors = np.linalg.eigh(metric.B)
-    for sign in (1.0, -1.0):
-        chosen = sign * values > 0
-        yield sign, vectors[:, chosen] * np.sqrt(sign * values[chosen]), "sqeuclidean"
-        weights = np.diag(sign * metric.a)
-        yield sign, weights[:, sign * metric.a > 0], "cityblock"
 
 
 class LabelledIndex:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mlmio.data.validation import whole_number
 from mlmio.diagnostics import INTERIOR, Diagnosis
-from mlmio.neighbors import NeighborIndex, differences
+from mlmio.errors import DataError
+from mlmio.metric import Metric
+from mlmio.neighbors import NeighborIndex, differences, ratios, training_index
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,11 +83,14 @@ class Recommendations:
         """
         return self.distances(X) <= self.radii[:, None]
 
-    def select(self, pool: ArrayLike, n: int) -> Rows:
-        """Choose the points of a pool that are nearest to the centres.
+    def select(self, pool: ArrayLike, n: int, explore: float = 0.0) -> Rows:
+        """Choose points of a pool: unclear ones in the regions, and far from all that is known.
 
-        The regions take turns, each with the nearest point to its centre that is left, so that a
-        pool is drawn from even if fewer regions are recommended than points are wanted.
+        A point is the less clear, the more alike its distances to the nearest two classes are.
+        Points in a region come first, the least clear of them first, and then those outside.
+        Regions are on boundaries between known points, and none leads to an island that is not
+        known: a share of the points is therefore chosen by distance alone, each the farthest of
+        the pool from all points that are known or chosen before (greedy k-centre).
 
         Parameters
         ----------
@@ -92,25 +98,39 @@ class Recommendations:
             Points in original units.
         n : int
             How many; fewer where the pool has fewer.
+        explore : float, default 0
+            Share of the far points, all where nothing is recommended and the share is not 0.
+            They are far in the Euclidean distance of the scaled features: a learned metric may
+            give no weight to the very feature that leads elsewhere.
 
         Returns
         -------
         array of int
-            Rows of the pool, in the order of choosing; none where nothing is recommended.
+            Rows of the pool, in the order of choosing; none where nothing is recommended and
+            nothing explored.
 
         Raises
         ------
         DataError
-            If `n` is no whole number above 0, or the points have another number of features.
+            If `n` is no whole number above 0, `explore` no number from 0 to 1, or the points
+            have another number of features.
         """
-        near = self.distances(pool)
-        chosen: list[int] = []
-        wanted = min(whole_number(n, "n"), near.shape[1]) if len(self) else 0
-        while len(chosen) < wanted:
-            region = len(chosen) % len(self)
-            chosen.append(int(near[region].argmin()))
-            near[:, chosen[-1]] = np.inf
-        return np.array(chosen, dtype=np.intp)
+        share = _share(explore)
+        points = self.diagnosis.metric.scaling.apply(pool)
+        wanted = min(whole_number(n, "n"), len(points))
+        if not len(self):
+            wanted, share = (wanted, 1.0) if share else (0, 0.0)
+        far = round(share * wanted)
+        chosen = self._unclear(pool, points)[: wanted - far]
+        return _with_farthest(chosen, points, self.diagnosis.data.X, far)
+
+    def _unclear(self, pool: ArrayLike, points: Array) -> Rows:
+        """Sort a pool: points in a region before others, the least clear first."""
+        found = self.diagnosis
+        index, _ = training_index(found.metric, found.data, found.serves)
+        near = np.partition(index.class_distances(points), 1, axis=1)
+        inside = self.contains(pool).any(axis=0)
+        return np.lexsort((-ratios(near[:, 0], near[:, 1]), ~inside))
 
     def to_frame(self) -> pd.DataFrame:
         """One row a recommendation, with the centre in the columns of the features.
@@ -131,6 +151,28 @@ class Recommendations:
         index = pd.Index(data.ids[self.rows], name="id")
         centres = pd.DataFrame(self.centres, index=index, columns=list(data.feature_names))
         return pd.concat([pd.DataFrame(columns, index=index), centres], axis=1)
+
+
+def _share(explore: Any) -> float:
+    """Return the share that is explored as a float, or raise unless it is one."""
+    number = isinstance(explore, numbers.Real) and not isinstance(explore, bool)
+    if not (number and 0.0 <= explore <= 1.0):
+        raise DataError(f"explore is {explore!r}: give the share of a batch, from 0 to 1")
+    return float(explore)
+
+
+def _with_farthest(chosen: Rows, points: Array, known: Array, n: int) -> Rows:
+    """Add n points, each the farthest from those that are known or chosen before."""
+    euclidean = Metric({2: np.eye(points.shape[1])}, points.shape[1])
+    everything = NeighborIndex(euclidean, np.concatenate([known, points[chosen]]))
+    apart = everything.kneighbors(points, 1)[0][:, 0]
+    apart[chosen] = -1.0
+    rows = chosen.tolist()
+    for _ in range(n):
+        rows.append(int(apart.argmax()))
+        apart = np.minimum(apart, ((points - points[rows[-1]]) ** 2).sum(axis=1))
+        apart[rows[-1]] = -1.0
+    return np.array(rows, dtype=np.intp)
 
 
 def recommend(diagnosis: Diagnosis, n: int = 10) -> Recommendations:

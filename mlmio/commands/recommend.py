@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mlmio.model import NeighborModel
     from mlmio.recommending import Recommendations
 
+# A midpoint of values with few digits has few digits, but for rounding.
+FORMAT = "%.10g"
+
 
 def recommend(
     model: Annotated[
@@ -54,7 +57,7 @@ def recommend(
     if output is not None:
         check_writable(output)
     found = _recommended(known, data, number, label, data_dir)
-    text = found.to_frame().rename_axis("row").to_csv()
+    text = found.to_frame().rename_axis("row").to_csv(float_format=FORMAT)
     if output is None:
         # As it is, not wrapped to the width of a terminal.
         sys.stdout.write(text)

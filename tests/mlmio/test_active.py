@@ -33,12 +33,28 @@ def started() -> ActiveLearner:
     return ActiveLearner(classifier(), batch=2, max_rounds=3, patience=9).fit(X, truth(X))
 
 
-def test_the_pool_is_asked_near_the_regions(started: ActiveLearner) -> None:
+def test_the_pool_is_asked_in_the_regions(started: ActiveLearner) -> None:
     pool = points(40, 1)
     rows = started.select(pool)
     assert len(rows) == 2
-    near = started.recommend().distances(pool)
-    assert rows[0] == near[0].argmin()
+    assert started.recommend().contains(pool)[:, rows[0]].any()
+
+
+def test_a_share_of_a_batch_is_explored(started: ActiveLearner) -> None:
+    pool = np.concatenate([points(40, 1), [[5.0, 5.0], [5.1, 5.0], [-5.0, 5.0]]])
+    rows = started.set_params(batch=5).select(pool)
+    assert rows[3:].tolist() == [42, 41]
+    assert (rows[:3] < 40).all()
+    assert (started.set_params(explore=0.0).select(pool) < 40).all()
+
+
+def test_islands_are_found(started: ActiveLearner) -> None:
+    island = np.array([[0.1, 3.0], [0.2, 3.1], [0.15, 3.05]])
+    pool = np.concatenate([points(40, 1), island])
+    started.set_params(batch=5, max_rounds=1).run(
+        lambda X: np.where(X[:, 1] > 2.0, "below", truth(X)), pool
+    )
+    assert (started.history_[0].X[:, 1] > 2.0).any()
 
 
 def test_run_with_a_pool(started: ActiveLearner) -> None:

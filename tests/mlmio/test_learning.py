@@ -81,6 +81,15 @@ def loop_of_near_rows(data: Dataset) -> Iterator[int]:
             yield i
 
 
+def test_many_features_get_a_term_that_can_be_learned() -> None:
+    """64 features have 2,080 products, whose coefficients would not fit the memory."""
+    data = mlmio.load_dataset("digits", per_class=8, seed=0)
+    assert str(auto_formulation(data)).startswith("linear + ")
+    assert "quadratic" in str(auto_formulation(data, linear_map=True))
+    found = learn(data, "auto", time_limit=5)
+    assert found.result.verified
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_points_that_no_metric_tells_apart_are_left_out(seed: int) -> None:
     rng = np.random.default_rng(seed)

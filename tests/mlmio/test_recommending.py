@@ -82,13 +82,47 @@ def test_regions_lie_on_a_known_boundary() -> None:
     assert np.ptp(found.centres[:, 0]) > 0.5
 
 
-def test_the_pool_is_drawn_from_in_turns() -> None:
-    found = recommend(line(0.0, 0.3, 0.4, 1.0, 5.0, 5.1, labels="aabbba"), 2)
-    assert found.centres.ravel() == pytest.approx([5.05, 0.35])
-    pool = np.array([[0.36], [5.0], [0.2], [9.0], [5.06]])
-    assert found.select(pool, 3).tolist() == [4, 0, 1]
-    assert sorted(found.select(pool, 99)) == [0, 1, 2, 3, 4]
+def test_unclear_points_in_the_regions_come_first() -> None:
+    found = recommend(line(0.0, 0.3, 0.4, 1.0, 5.0, 5.1, labels="aabbba"), 1)
+    # The region is [5, 5.1]: 0.35 is as unclear as 5.05 is, and in none.
+    pool = np.array([[0.36], [5.01], [0.2], [9.0], [5.06], [0.35]])
+    assert found.select(pool, 3).tolist() == [4, 1, 5]
+    assert sorted(found.select(pool, 99)) == [0, 1, 2, 3, 4, 5]
     assert found.select(np.empty((0, 1)), 3).tolist() == []
+
+
+def test_points_that_were_given_up_make_nothing_unclear() -> None:
+    given_up = line(0.0, 0.1, 0.5, 0.9, 1.0, labels="aabbb")
+    serves = np.array([True, True, False, True, True])
+    found = recommend(diagnose(given_up.metric, given_up.data, serves), 1)
+    assert found.select([[0.3], [0.5], [0.7]], 1).tolist() == [1]
+
+
+def test_a_share_is_explored_far_from_all_that_is_known() -> None:
+    found = recommend(line(0.0, 0.3, 0.4, 1.0, labels="aabb"))
+    pool = np.array([[0.36], [0.7], [2.0], [9.0], [8.9], [-3.0], [0.35]])
+    # Two in the region, [0.3, 0.4]; then 9.0 is farthest, with it -3.0 is, and 2.0 is not yet.
+    assert found.select(pool, 4, explore=0.5).tolist() == [6, 0, 3, 5]
+    assert found.select(pool, 7, explore=1.0).tolist()[:3] == [3, 5, 2]
+    assert sorted(found.select(pool, 99, explore=0.4)) == list(range(7))
+    # Points of the pool that are known already are still taken, each once.
+    same = np.array([[0.0], [0.3], [0.0], [0.3]])
+    assert sorted(found.select(same, 4, explore=0.5)) == [0, 1, 2, 3]
+
+
+def test_far_does_not_depend_on_the_metric() -> None:
+    # The metric sees the first feature alone, the island is far in the second.
+    X = [(0.0, 0.0), (0.3, 0.1), (0.4, 0.0), (1.0, 0.1)]
+    data = Dataset(X, list("aabb"), scale="none")
+    found = recommend(diagnose(Metric({1: [1.0, 0.0]}, 2), data))
+    pool = [(0.35, 0.0), (1.5, 0.0), (0.35, 5.0)]
+    assert found.select(pool, 2, explore=0.5).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("explore", [-0.1, 1.1, float("nan"), True, "half"])
+def test_wrong_shares(explore: object) -> None:
+    with pytest.raises(DataError, match="explore is"):
+        recommend(line(0.0, 0.3, 0.4, 1.0, labels="aabb")).select([[0.0]], 1, explore)
 
 
 def test_nothing_to_recommend() -> None:
@@ -101,6 +135,7 @@ def test_nothing_to_recommend() -> None:
     nothing = recommend(inside)
     assert len(nothing) == 0
     assert nothing.select([[0.0]], 1).tolist() == []
+    assert nothing.select([[2.0], [30.0]], 1, explore=0.1).tolist() == [1]
     assert nothing.to_frame().shape == (0, 7)
 
 
