@@ -56,6 +56,9 @@ def main() -> None:
                 break
             rows.append(_row(label, data.N, strategy, solver, result, perf_counter() - start))
             print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
+            if result.solve_s >= limit:
+                # Once more would end at the limit as well.
+                break
     _write(pd.DataFrame(rows), arguments.out)
 
 
