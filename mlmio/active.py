@@ -227,19 +227,19 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
                 asked, left = left[rows], np.delete(left, rows, axis=0)
             if len(asked):
                 self.update(asked, _labels(oracle, asked))
-            self.stopped_ = self._why_stop(len(asked), len(self.history_) - first == limit, left)
+            self.stopped_ = self._why_stop(len(asked), self.history_[first:], limit, left)
         return self
 
-    def _why_stop(self, asked: int, last: bool, left: Array | None) -> str:
+    def _why_stop(self, asked: int, done: list[Acquisition], limit: int, left: Array | None) -> str:
         """Why the loop should stop, empty where it should not."""
         if left is not None and not len(left):
             return "the pool is empty"
         if not asked:
             return "nothing to recommend"
-        recent = self.history_[-self.patience :]
-        if len(recent) == self.patience and not any(done.surprise for done in recent):
+        recent = done[-self.patience :]
+        if len(recent) == self.patience and not any(each.surprise for each in recent):
             return "as predicted"
-        return "no more rounds" if last else ""
+        return "no more rounds" if len(done) == limit else ""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return what the last classifier predicts."""

@@ -100,7 +100,7 @@ def parametric(outline: Outline) -> Parametric:
     # After the region's columns comes the price of the points given up, where it is one, then λ.
     margin = _margin(context.margin, context.dmax)
     more = [(0.0, N * loss.price), margin] if loss.others else [margin]
-    scale = np.append(np.ones(len(region.columns)), np.ones(len(more)))
+    scale = np.ones(len(region.columns) + len(more))
     scale[:P] = unit
     A = np.hstack([region.A.toarray(), np.zeros((len(region.b), len(more)))]) * scale
     lower = np.append(region.lower, [low for low, _ in more]) / scale
@@ -126,8 +126,8 @@ def parametric(outline: Outline) -> Parametric:
     columns = Columns(
         cost,
         charged,
-        np.maximum(lower, -BOX),
-        np.minimum(upper, BOX),
+        np.where(np.isinf(lower), -BOX, lower),
+        np.where(np.isinf(upper), BOX, upper),
         np.array([np.isinf(lower), np.isinf(upper)]),
         np.append(region.integer, np.zeros(len(more), dtype=bool)),
     )

@@ -6,6 +6,7 @@ coordinates separate well enough: first only those are looked at.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Separation:
     pair : (int, int)
         Points of different classes that hold it down.
     exact : bool
-        Whether δ* cannot be more, where it is less than what is enough.
+        Whether the value is δ*, and not only a lower bound of it.
     """
 
     value: float
@@ -73,8 +74,11 @@ def largest_separation(context: Context, enough: float | None) -> Separation:
     program = _Program(context, enough)
     if program.P > MANY_PARAMETERS:
         program.hold_products_at_zero()
-        found = _solved(program)
-        if found.value >= LEAST_SEPARATION * context.dmax:
+        found = None
+        # The region may forbid metrics without products.
+        with suppress(DataError):
+            found = _solved(program)
+        if found is not None and found.value >= 2 * LEAST_SEPARATION * context.dmax:
             return replace(found, exact=False)
         program = _Program(context, enough)
     return _solved(program)

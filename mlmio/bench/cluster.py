@@ -11,7 +11,8 @@ from typing import Any
 from mlmio.bench.cases import Case, packages_of
 from mlmio.bench.crew import Place, Tell, WorkerLostError
 from mlmio.bench.guard import Keeper, Keepers
-from mlmio.errors import MlmioError
+from mlmio.comparison import describe_failure
+from mlmio.errors import FAILURES, MlmioError
 
 # Seconds for the first answer of a scheduler, and between two looks whether a case is wanted.
 CONNECT, WANTED = 10.0, 1.0
@@ -99,8 +100,11 @@ class DaskCrew:
 
     def _look(self, addresses: list[str], known: Mapping[str, Any]) -> None:
         """Learn what new workers are, and refuse those that would give other results."""
-        answers = self._client.run(look_there, *self._wanted, workers=addresses, on_error="ignore")
-        for address, (host, cores, theirs) in answers.items():
+        answers = self._client.run(look_there, *self._wanted, workers=addresses, on_error="return")
+        for address, answer in answers.items():
+            if isinstance(answer, BaseException):
+                raise MlmioError(f"the worker {address} cannot run cases: {answer!r}")
+            host, cores, theirs = answer
             if theirs != self._ours:
                 raise MlmioError(
                     f"the worker {address} has {_difference(self._ours, theirs)}: install the same "
@@ -174,3 +178,5 @@ def _pass_on(tell: Tell, future: Any) -> None:
         tell(WorkerLostError(str(error)))
     except MlmioError as error:
         tell(error)
+    except FAILURES as error:
+        tell(MlmioError(f"a case could not be run: {describe_failure(error)}"))

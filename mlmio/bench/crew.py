@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from mlmio.bench.cases import Case
 from mlmio.bench.guard import Keepers
 from mlmio.bench.machine import usable_cores
-from mlmio.errors import MlmioError
+from mlmio.comparison import describe_failure
+from mlmio.errors import FAILURES, MlmioError
 
 #: What came of a case, or why nothing did.
 Found = Mapping[str, Any] | MlmioError
@@ -99,3 +100,6 @@ def _pass_on(tell: Tell, future: Future[dict[str, Any]]) -> None:
         tell(future.result())
     except MlmioError as error:
         tell(error)
+    except FAILURES as error:
+        # Whatever it is, the run must hear of it, or it would wait for ever.
+        tell(MlmioError(f"a case could not be run: {describe_failure(error)}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlmio.bench.evidence import Evidence, read_run
-from mlmio.bench.findings import FAILED
+from mlmio.bench.findings import FAILED, find
 from mlmio.bench.statistics import shifted_geometric_mean
 from mlmio.errors import MlmioError
 from mlmio.tables import Column, counted, table
@@ -163,7 +163,7 @@ def difference(first: str | Path, second: str | Path, noise: float = NOISE) -> D
     """
     if not (math.isfinite(noise) and noise >= 0.0):
         raise MlmioError(f"the noise is {noise:g}: give a share from 0 on, as 0.25 for 25%")
-    runs = [read_run(Path(folder).expanduser()) for folder in (first, second)]
+    runs = [_read(Path(folder).expanduser()) for folder in (first, second)]
     before, after = (_sides(run.cases) for run in runs)
     both = [name for name in before if name in after]
     if not both:
@@ -191,6 +191,12 @@ def difference(first: str | Path, second: str | Path, noise: float = NOISE) -> D
     )
 
 
+def _read(folder: Path) -> Evidence:
+    """Read a run, in which what others contradict does not count as solved."""
+    evidence = read_run(folder)
+    return evidence.without(find(evidence).contradicted)
+
+
 def _sides(cases: pd.DataFrame) -> dict[Name, Side]:
     """For every case that was asked what came of it."""
     asked = cases.groupby(list(WHAT), sort=True)
@@ -215,7 +221,7 @@ def _side(cases: pd.DataFrame) -> Side:
 def _rank(case: Any) -> str:
     if case.solved:
         return "solved"
-    if case.status == "unverified" or case.status in FAILED:
+    if case.contradicted or case.status == "unverified" or case.status in FAILED:
         return "wrong"
     return "solution" if case.verified else "none"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mlmio.bench.folder import RunFolder
 from mlmio.bench.records import Record, paths_in
 from mlmio.bench.statistics import Array
 from mlmio.errors import MlmioError
@@ -48,12 +49,15 @@ class Evidence:
         What is wrong with each file that is no whole record, by name.
     machines : tuple of mapping
         The machines, each once.
+    missing : int
+        Cases of the suite that have no file, as after an interruption.
     """
 
     cases: pd.DataFrame
     trajectories: dict[str, Array]
     damaged: tuple[str, ...]
     machines: tuple[Mapping[str, Any], ...]
+    missing: int = 0
 
     def without(self, contradicted: Collection[str]) -> Self:
         """Return the same with some cases unsolved, whatever they claim."""
@@ -101,8 +105,14 @@ def read_run(out: Path) -> Evidence:
         trajectories[record.key] = trajectory
         if record.machine:
             machines[str(_lasting(record.machine))] = _lasting(record.machine)
+    asked = len(rows) + len(damaged)
+    try:
+        asked = max(asked, RunFolder(out).asked)
+    except MlmioError as error:
+        damaged.append(str(error))
     cases = pd.DataFrame(rows, columns=list(COLUMNS))
-    return Evidence(cases, trajectories, tuple(damaged), tuple(machines.values()))
+    missing = max(0, asked - len(rows) - len(damaged))
+    return Evidence(cases, trajectories, tuple(damaged), tuple(machines.values()), missing)
 
 
 def row_of(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,8 @@ class RunFolder:
     def finished(self, keys: Iterable[str]) -> list[Record]:
         """Return the records that count, and tidy up what does not.
 
-        Drafts and half files, as a crash of the machine may leave them, are removed, and their
-        cases run again. Records of other cases, as with other versions, are set aside.
+        Drafts, as a crash may leave them, are removed. What cannot be read, and records of other
+        cases, as with other versions, are set aside.
 
         Parameters
         ----------
@@ -113,17 +113,27 @@ class RunFolder:
             draft.unlink(missing_ok=True)
         wanted, found = set(keys), []
         for path in paths_in(self.out):
-            try:
+            record = None
+            with suppress(MlmioError):
                 record = Record.read(path)
-            except MlmioError:
-                path.unlink()
-                continue
-            if record.key in wanted and path == path_of(self.out, record.key):
+            if record and record.key in wanted and path == path_of(self.out, record.key):
                 found.append(record)
             else:
                 (self.out / SUPERSEDED).mkdir(exist_ok=True)
                 os.replace(path, self.out / SUPERSEDED / path.name)
         return found
+
+    @property
+    def asked(self) -> int:
+        """How many cases the run has; 0 where nothing says so.
+
+        Raises
+        ------
+        MlmioError
+            If the file that says so cannot be read.
+        """
+        cases = (self._read() or {}).get("cases", 0)
+        return cases if isinstance(cases, int) else 0
 
     def _read(self) -> dict[str, Any] | None:
         path = self.out / FILE

@@ -185,10 +185,14 @@ def _wrong(evidence: Evidence, findings: Findings) -> Iterator[str]:
     if len(failed):
         yield _box("Failures", int(failed["cases"].sum()))
         yield f"{html(failed, FAILURES)}</div>"
-    if not (evidence.damaged or len(findings.wrong) or len(failed)):
+    if evidence.missing:
+        yield _box("Cases that were not run yet", evidence.missing)
+        yield "<p>The run was interrupted: the same command goes on with them.</p></div>"
+    if not (evidence.damaged or evidence.missing or len(findings.wrong) or len(failed)):
+        but = ", but see the cases that were refused" if len(refused) else ""
         yield (
             '<p class="right">Nothing: every file could be read, every solution is verified, no '
-            "case failed, and the results agree as far as the lattice relates them.</p>"
+            f"case failed, and the results agree as far as the lattice relates them{but}.</p>"
         )
     if len(refused):
         yield f"<h3>Refused: {int(refused['cases'].sum())}</h3>"

@@ -96,6 +96,7 @@ def contests(evidence: Evidence, closed: Mapping[str, float]) -> list[Contest]:
     """
     cases = evidence.cases.assign(root_gap_closed=evidence.cases["key"].map(closed).astype(float))
     names = families(sorted(set(cases["composition"])))
+    cases["dataset"] = _told_apart(cases)
     cases["family"] = cases["composition"].map(names)
     cases["best"] = _best(cases)
     cases["primal_integral_s"] = _primal_integrals(cases, evidence.trajectories)
@@ -107,6 +108,15 @@ def contests(evidence: Evidence, closed: Mapping[str, float]) -> list[Contest]:
         Contest(str(setting), str(family), part, _cells(part), labels(part))
         for (setting, family), part in grouped
     ]
+
+
+def _told_apart(cases: pd.DataFrame) -> pd.Series:
+    """Names of the data sets, with the numbers of features and classes where these vary."""
+    names = cases["dataset"].astype(str)
+    for column, sign in (("D", "D"), ("classes", "C")):
+        varies = cases.groupby("dataset")[column].transform("nunique") > 1
+        names = names.where(~varies, names + f" {sign}=" + cases[column].map("{:g}".format))
+    return names
 
 
 def _best(cases: pd.DataFrame) -> pd.Series:
@@ -214,6 +224,10 @@ def _summary_row(contest: Contest, contestant: str, nodes: pd.DataFrame) -> dict
     own = contest.cells.loc[contestant]
     cases = contest.cases[contest.cases["contestant"] == contestant]
     shared = _of(contest.shared, contestant)
+    gaps = contest.matrix("root_gap_closed")
+    # Means over the same instances, of those that have any.
+    telling = gaps.columns[gaps.notna().any()]
+    gaps = gaps[gaps[telling].notna().all(axis=1)]
     return {
         "contestant": contest.labels[contestant],
         "instances": len(own),
@@ -224,12 +238,12 @@ def _summary_row(contest: Contest, contestant: str, nodes: pd.DataFrame) -> dict
         "compared": len(shared),
         "time_s": shifted_geometric_mean(shared["counted_s"], SHIFT_S),
         "contended": int(shared["contended"].sum()),
-        "root_gap_closed": float(shared["root_gap_closed"].mean()),
+        "root_gap_closed": float(gaps[contestant].mean()),
         "nodes": shifted_geometric_mean(nodes[contestant], SHIFT_NODES),
         "nodes_over": len(nodes),
         "primal_integral_s": float(shared["primal_integral_s"].mean()),
         "incumbents_told": bool(shared["told"].any()),
-        "peak_mib": float(own["peak_mib"].median()),
+        "peak_mib": float(shared["peak_mib"].median()),
     }
 
 

@@ -93,9 +93,14 @@ def run(
     data_dir = _data_dir(data_dir)
     folder = RunFolder(Path(out).expanduser())
     with folder.locked():
-        facts = {"machine": describe(), "revision": revision(), "contended": contended}
-        folder.begin(read, file.read_text(encoding="utf-8"), facts)
         cases = plan(read, data_dir)
+        facts = {
+            "machine": describe(),
+            "revision": revision(),
+            "contended": contended,
+            "cases": len(cases),
+        }
+        folder.begin(read, file.read_text(encoding="utf-8"), facts)
         finished = folder.finished(case.key for case in cases)
         _say_plan(console(), read.name, len(cases), len(finished))
         live = LiveTable(len(cases), [record.outcome for record in finished])

@@ -79,11 +79,16 @@ def _summary(model: NeighborModel, predictions: pd.DataFrame, labels: Any) -> It
         yield f"{len(predictions)} points: error {curve.full_error:.2%} at full coverage"
     else:
         yield f"{len(predictions)} points, without labels that the metric knows"
-    if model.abstain is None:
-        return
-    coverage = 1.0 - predictions["unclear"].mean()
-    error = "" if curve is None or not coverage else f", error {curve.at(model.abstain)[1]:.2%}"
-    yield f"coverage {coverage:.2%} with a ratio of at most {model.abstain:g}{error}"
+    if model.abstain is not None:
+        coverage = 1.0 - predictions["unclear"].mean()
+        error = "" if curve is None or not coverage else f", error {curve.at(model.abstain)[1]:.2%}"
+        yield f"coverage {coverage:.2%} with a ratio of at most {model.abstain:g}{error}"
+    known = int((predictions["ratio"] == 0.0).sum())
+    if known and curve is not None:
+        yield (
+            f"note: {known} of them coincide with points that the metric knows, and are their own "
+            f"neighbours: the error says little of new points"
+        )
 
 
 def _curve(model: NeighborModel, predictions: pd.DataFrame, labels: Any) -> RiskCoverage | None:

@@ -111,7 +111,8 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
             bound = -np.inf
             break
         # What could be had if nothing more were lost.
-        most = (work.program.upper[len(vertex.x) - 1] if rules.others else level) - lost
+        most = _most_without_prices(instance.columns, work.program) if rules.others else level
+        most -= lost
         if _decide(instance.classes, rules, node, most, price, wanted):
             continue
         if column >= 0:
@@ -277,6 +278,16 @@ def _bound_by_prices(rules, state, most, level, price):
     for t in range(len(hardest)):
         bound = max(bound, min(level, hardest[t]) - price - t * rules.price)
     return bound
+
+
+@compiled
+def _most_without_prices(columns, program):
+    """Return the most that λ and the costs of the region can be within the bounds."""
+    lower, upper, cost = program.lower, program.upper, columns.cost
+    most = 0.0
+    for p in range(len(cost)):
+        most += max(cost[p] * lower[p], cost[p] * upper[p])
+    return most
 
 
 @compiled

@@ -103,7 +103,8 @@ def _short(table, apart, rules, state, used, served_by, all_d, margin):
         for k in range(N):
             if not apart[i, k] or not _charges(rules, state, used, i, k):
                 continue
-            for j in (-1, server):
+            for known in range(1 if server < 0 else 2):
+                j = server if known else -1
                 # Without a server a row that both points relieve is that of k and i as well.
                 if j < 0 and rules.own and k < i:
                     continue

@@ -25,18 +25,23 @@ class Recorder:
     maximize : bool
         Sense of the objective.
 
-    Attributes
-    ----------
-    moments : list of Moment
-        What was noted: rising in time, better with each.
     """
 
     def __init__(self, maximize: bool = True) -> None:
-        self.moments: list[Moment] = []
+        self._moments: list[Moment] = []
+        # When the bound became better without a moment for it, as long as there is none.
+        self._pending: float | None = None
         self._began = perf_counter()
         self._last = -math.inf
         self._sign = 1.0 if maximize else -1.0
         self._incumbent, self._bound = -math.inf, math.inf
+
+    @property
+    def moments(self) -> list[Moment]:
+        """What was noted: rising in time, better with each."""
+        if self._pending is None:
+            return list(self._moments)
+        return [*self._moments, self._moment(self._pending)]
 
     @property
     def seconds(self) -> float:
@@ -62,11 +67,16 @@ class Recorder:
         improved = better > self._incumbent
         if not improved and tighter >= self._bound:
             return
+        now = max(self.seconds if seconds is None else seconds, self._last)
+        if self._pending is not None and self._due(now):
+            # That bound held until now.
+            self._keep(self._pending)
         self._incumbent = max(better, self._incumbent)
         self._bound = min(tighter, self._bound)
-        now = max(self.seconds if seconds is None else seconds, self._last)
-        if improved or now - self._last >= max(LEAST_SECONDS, LEAST_SHARE * now):
+        if improved or self._due(now):
             self._keep(now)
+        else:
+            self._pending = now
 
     def follow(self, moments: Iterable[Moment], after: float = 0.0) -> None:
         """Note the moments of a solve that began so many seconds after this one."""
@@ -78,12 +88,17 @@ class Recorder:
         number = finite(value)
         return none if number is None else self._sign * number
 
+    def _due(self, now: float) -> bool:
+        return now - self._last >= max(LEAST_SECONDS, LEAST_SHARE * now)
+
     def _keep(self, now: float) -> None:
         if now == self._last:
-            self.moments.pop()
-        self._last = now
-        incumbent, bound = self._sign * self._incumbent, self._sign * self._bound
-        self.moments.append(Moment(now, finite(incumbent), finite(bound)))
+            self._moments.pop()
+        self._last, self._pending = now, None
+        self._moments.append(self._moment(now))
+
+    def _moment(self, now: float) -> Moment:
+        return Moment(now, finite(self._sign * self._incumbent), finite(self._sign * self._bound))
 
 
 def finite(value: float | None) -> float | None:

@@ -85,7 +85,11 @@ def test_fit_then_predict(folder: Path) -> None:
     assert [row["label"] for row in rows] == model.predict(iris.X).tolist()
     assert [float(row["ratio"]) for row in rows] == model.abstention_ratios(iris.X).tolist()
     error = np.mean(model.predict(iris.X) != iris.labels)
-    assert told.err == f"150 points: error {error:.2%} at full coverage"
+    said, _, note = told.err.partition(" note: ")
+    assert said == f"150 points: error {error:.2%} at full coverage"
+    known = sum(float(row["ratio"]) == 0.0 for row in rows)
+    assert known >= 12
+    assert note.startswith(f"{known} of them coincide with points that the metric knows")
 
 
 def test_the_table_of_classes_and_the_names_of_outliers(folder: Path) -> None:
@@ -145,7 +149,7 @@ def test_points_without_labels(folder: Path) -> None:
     labelled, bare = call("predict", "m.json", "line.csv"), call("predict", "m.json", "bare.csv")
     assert bare.code == 0
     assert bare.out == labelled.out
-    assert labelled.err == "15 points: error 0.00% at full coverage"
+    assert labelled.err.partition(" note: ")[0] == "15 points: error 0.00% at full coverage"
     assert bare.err == "15 points, without labels that the metric knows"
 
 
@@ -173,9 +177,11 @@ def test_points_of_one_class_and_of_unknown_ones(folder: Path) -> None:
     write_points(folder / "line.csv")
     call("fit", "line.csv", "-f", "linear + nearest", *DIRECT, "-o", "m.json")
     (folder / "one.csv").write_text("u,v,label\n0.1,0,left\n0.2,1,left\n")
-    assert call("predict", "m.json", "one.csv").err == "2 points: error 0.00% at full coverage"
+    one = call("predict", "m.json", "one.csv").err
+    assert one.partition(" note: ")[0] == "2 points: error 0.00% at full coverage"
     (folder / "new.csv").write_text("u,v,label\n0.1,0,centre\n0.2,1,left\n")
-    assert call("predict", "m.json", "new.csv").err == "2 points: error 50.00% at full coverage"
+    new = call("predict", "m.json", "new.csv").err
+    assert new.partition(" note: ")[0] == "2 points: error 50.00% at full coverage"
 
 
 def test_the_file_is_a_metric_and_says_how_it_was_found(folder: Path) -> None:

@@ -10,7 +10,7 @@ from instances import random_data
 from oracle import largest_separation
 
 import mlmio
-from mlmio import DataError, Dataset
+from mlmio import DataError, Dataset, separation
 from mlmio.outline import outline
 
 TERMS = {(1,): "linear", (2,): "quadratic", (1, 2): "linear + quadratic"}
@@ -121,13 +121,18 @@ def test_hundreds_of_parameters_are_no_trouble() -> None:
     assert 0 < outline(mlmio.compose("linear + quadratic + nearest"), data).context.dmin <= 0.01
 
 
-@pytest.mark.parametrize("cone", ["", " + gershgorin"])
-def test_what_few_parameters_reach_the_many_reach_too(cone: str) -> None:
-    """21 features make 231 parameters; every d_min that is found holds for some metric."""
-    rng = np.random.default_rng(1)
-    y = np.arange(24) % 2
-    data = Dataset(rng.normal(size=(2, 21))[y] + 0.7 * rng.normal(size=(24, 21)), y)
-    spec = f"quadratic + nearest + hinge(margin=0.01){cone}"
-    result = mlmio.solve(spec, data, strategy="alternating", time_limit=3)
-    assert result.verified
-    assert result.resolved.slot("region")[0].dmin > 0
+@pytest.mark.parametrize("orders", [(2,), (1, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_without_products_it_is_a_lower_bound(
+    seed: int, orders: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlmio.separation.MANY_PARAMETERS", 0)
+    data = random_data(seed, (4, 4), spread=0.5)
+    context = outline(mlmio.compose(f"{TERMS[orders]} + nearest"), data).context
+    found = separation.largest_separation(context, None)
+    assert not found.exact
+    assert 0 < found.value <= largest_separation(data.X, data.y, orders) + 1e-9
+    monkeypatch.undo()
+    whole = separation.largest_separation(context, None)
+    assert whole.exact
+    assert whole.value == pytest.approx(largest_separation(data.X, data.y, orders), abs=1e-7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -120,6 +121,18 @@ def test_a_damaged_file_is_named_first_and_stops_nothing(tmp_path: Path) -> None
     assert "b.json is no record of a case" in shown
     assert "c.json is no record of a case: it lacks &#x27;solve_s&#x27;" in shown
     assert "1 case of 1 contestant on 1 instance" in shown
+
+
+def test_cases_that_were_not_run_are_counted(tmp_path: Path) -> None:
+    run = write_run(tmp_path, record("a"), record("b"))
+    about = {"format": "mlmio.bench.run", "version": 1, "cases": 5}
+    (run / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    shown = write_report(run, tmp_path / "elsewhere").read_text(encoding="utf-8")
+    assert "Cases that were not run yet: 3" in shown
+    assert "Nothing: every file" not in shown
+    (run / "run.json").write_text("{", encoding="utf-8")
+    shown = write_report(run, tmp_path / "elsewhere").read_text(encoding="utf-8")
+    assert "run.json cannot be read" in shown
 
 
 @pytest.mark.parametrize(
