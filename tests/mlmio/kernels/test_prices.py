@@ -29,12 +29,17 @@ PROBLEMS = {semantics: problem(semantics) for semantics in ("printed", "remove")
 
 
 def random_metric(of: Parametric, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of a metric with 0 ≤ d ≤ d_max, and its distances."""
-    table = of.instance.table
-    x = np.append(rng.uniform(0.0, 1.0, len(of.unit)), np.zeros(2))
-    d = np.tensordot(table.features, x[:-2], axes=(1, 0))
-    x *= table.dmax / d.max()
-    return x, np.tensordot(table.features, x[:-2], axes=(1, 0))
+    """Columns of a metric of the region, d_min and all, and its distances."""
+    table, apart = of.instance.table, of.instance.classes.apart
+    # Without products of features no distance is negative.
+    sound = (table.features >= 0.0).all(axis=(0, 2))
+    while True:
+        x = np.append(rng.uniform(0.0, 1.0, len(of.unit)) * sound, np.zeros(2))
+        d = np.tensordot(table.features, x[:-2], axes=(1, 0))
+        x *= table.dmax / d.max()
+        d = np.tensordot(table.features, x[:-2], axes=(1, 0))
+        if (d >= table.least)[apart].all():
+            return x, d
 
 
 def largest_margin(
