@@ -16,7 +16,6 @@ from mlmio.kernels.node import (
     TO_GIVE_UP,
     TO_KEEP,
     Node,
-    count,
     decide_on,
     in_order,
     no_branches,
@@ -29,6 +28,7 @@ from mlmio.kernels.rows import (
     KEPT,
     OPEN,
     VIOLATED,
+    count,
     nearest_fence,
     region_cost,
 )

@@ -146,16 +146,6 @@ def no_branches(m):
 
 
 @compiled
-def count(state, value):
-    """How many points are in a state."""
-    found = 0
-    for each in state:
-        if each == value:
-            found += 1
-    return found
-
-
-@compiled
 def in_order(values):
     """Positions of the finite values, the least first."""
     order = np.argsort(values)

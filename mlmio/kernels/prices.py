@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlmio.kernels.rows import FIRST_OF_CUTS, GIVEN_UP, KEPT, OPEN
+from mlmio.kernels.rows import FIRST_OF_CUTS, GIVEN_UP, KEPT, OPEN, count
 from mlmio.kernels.simplex import compiled, leaf
 
 # Rows that are short of less than this share of M_ik are not worth a place.
@@ -71,10 +71,7 @@ def find_cut(table, apart, rules, state, served_by, all_d, x, cut):
     weights, rows = _short(table, apart, rules, state, used, served_by, all_d, x[m - 1])
     cut[:] = 0.0
     cut[m - 2] = -1.0
-    price = 0.0
-    for given_up in state:
-        if given_up == GIVEN_UP:
-            price += rules.price
+    price = rules.price * count(state, GIVEN_UP)
     cut[m] = -price
     for place in np.argsort(weights):
         i, k, j = rows[place]

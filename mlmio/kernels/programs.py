@@ -15,6 +15,7 @@ from mlmio.kernels.rows import (
     Array,
     Instance,
     Integers,
+    count,
     take_in,
     take_in_broken_region,
     take_in_violated,
@@ -145,12 +146,8 @@ def charge(rules, state, program):
     """Hold ζ at the price of the points that are given up at least; returns whether it moves."""
     if not rules.others:
         return False
-    given_up = 0
-    for each in state:
-        if each == GIVEN_UP:
-            given_up += 1
     zeta, before = len(program.c) - 2, program.lower[len(program.c) - 2]
-    program.lower[zeta] = given_up * rules.price
+    program.lower[zeta] = count(state, GIVEN_UP) * rules.price
     return program.lower[zeta] != before
 
 

@@ -141,6 +141,16 @@ class Instance(NamedTuple):
 
 
 @leaf
+def count(state, value):
+    """How many points are in a state."""
+    found = 0
+    for each in state:
+        if each == value:
+            found += 1
+    return found
+
+
+@leaf
 def distances_of(features, x, i, d):
     """Write the distances of point i to all points into `d`."""
     N, P, _ = features.shape
