@@ -32,6 +32,9 @@ MOST_NEIGHBORS = 5
 MARGIN = 0.01
 # With more products of features than this a metric of them takes too long to learn.
 MOST_PRODUCTS = 200
+# With fewer points for each product than this their coefficients follow the accidents of the
+# sample: benchmarks/few_points.py.
+POINTS_A_PRODUCT = 4
 
 # Squared distances of the scaled points, of that across the data: twice what ``bounded`` asks for.
 LEAST_APART = 2e-5
@@ -124,26 +127,33 @@ def auto_formulation(data: Dataset, linear_map: bool = False) -> Composition:
     """Return a formulation that fits the data.
 
     ``quadratic + nearest(k=K) + hinge(margin=0.01)``, where K is 5, or one less than the
-    smallest class has points. From 20 features on ``linear``, a weighted Manhattan distance, takes
-    the place of ``quadratic``, unless the metric must be a linear map.
+    smallest class has points; with the cone ``diagonal`` where there are fewer than four points
+    for each of the D(D + 1)/2 products of features. From 20 features on ``linear``, a weighted
+    Manhattan distance, takes the place of both, unless the metric must be a linear map.
 
     Parameters
     ----------
     data : Dataset
     linear_map : bool, default False
-        Whether the cone ``gershgorin`` must make B positive semidefinite.
+        Whether a cone, ``gershgorin`` where it is not ``diagonal``, must make B positive
+        semidefinite.
 
     Examples
     --------
     >>> import mlmio
     >>> print(auto_formulation(mlmio.load_dataset("iris", per_class=4)))
-    quadratic + hinge + nearest(k=3)
+    quadratic + diagonal + hinge + nearest(k=3)
+    >>> print(auto_formulation(mlmio.load_dataset("iris")))
+    quadratic + hinge + nearest(k=5)
     """
     k = int(max(1, min(MOST_NEIGHBORS, data.class_sizes.min() - 1)))
-    many = data.D * (data.D + 1) // 2 > MOST_PRODUCTS and not linear_map
-    term = block("linear" if many else "quadratic")
-    composition = term + block("nearest", k=k) + block("hinge", margin=MARGIN)
-    return composition + "gershgorin" if linear_map else composition
+    soft = block("nearest", k=k) + block("hinge", margin=MARGIN)
+    products = data.D * (data.D + 1) // 2
+    if products > MOST_PRODUCTS and not linear_map:
+        return "linear" + soft
+    if data.N < POINTS_A_PRODUCT * products:
+        return "quadratic + diagonal" + soft
+    return ("quadratic + gershgorin" if linear_map else "quadratic") + soft
 
 
 def learnable(data: Dataset) -> NDArray[np.intp]:

@@ -307,7 +307,9 @@ def _entries(values: ArrayLike, order: int, D: int) -> Array:
             f"the tensor of order {order} has shape {tensor.shape}: give shape {(D,) * order}"
         )
     entries = _finite(entries_of_tensor(tensor), order)
-    if not np.allclose(tensor, tensor_from_entries(entries, D, order), rtol=1e-9, atol=0.0):
+    # Of the largest entry: rounding, as in an inverse, leaves the small ones no digit alike.
+    slack = 1e-9 * np.abs(tensor).max(initial=0.0)
+    if not np.allclose(tensor, tensor_from_entries(entries, D, order), rtol=0.0, atol=slack):
         raise DataError(f"the tensor of order {order} is not symmetric: give T + Tᵀ over 2")
     return entries
 

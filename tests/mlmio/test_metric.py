@@ -181,6 +181,11 @@ def test_bad_tensors_are_refused(tensors: dict, message: str) -> None:
         Metric(tensors, D=2)
 
 
+def test_what_rounding_does_to_symmetry_is_no_matter() -> None:
+    B = np.array([[1.0, 1e-12], [-1e-12, 2.0]])
+    assert Metric({2: B}, D=2).distance([[1.0, 0.0]], [[0.0, 0.0]]) == 1.0
+
+
 @pytest.mark.parametrize("X", [[[1.0]], [[1.0, 2.0, 3.0, 4.0]], [1.0, 2.0, 3.0]])
 def test_points_of_another_width_are_refused(X: list) -> None:
     metric = random_metric(scaled(), (1,), seed=0)
