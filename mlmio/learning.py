@@ -151,7 +151,7 @@ def auto_formulation(data: Dataset, linear_map: bool = False) -> Composition:
     products = data.D * (data.D + 1) // 2
     if products > MOST_PRODUCTS and not linear_map:
         return "linear" + soft
-    if data.N < POINTS_A_PRODUCT * products:
+    if products * POINTS_A_PRODUCT > data.N:
         return "quadratic + diagonal" + soft
     return ("quadratic + gershgorin" if linear_map else "quadratic") + soft
 
