@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mlmio.model import NeighborModel
     from mlmio.outlier_loop import OutlierLoop
     from mlmio.recommending import Recommendations, boundary_subset, recommend
+    from mlmio.relaxations import Strength, strength
     from mlmio.result import Result, verify
     from mlmio.solving import solve
 
@@ -51,6 +52,7 @@ _HOMES = {
     "mlmio.model": ("NeighborModel",),
     "mlmio.outlier_loop": ("OutlierLoop",),
     "mlmio.recommending": ("Recommendations", "boundary_subset", "recommend"),
+    "mlmio.relaxations": ("Strength", "strength"),
     "mlmio.result": ("Result", "verify"),
     "mlmio.solving": ("solve",),
 }
@@ -76,6 +78,7 @@ __all__ = [
     "Result",
     "Scaling",
     "SolverError",
+    "Strength",
     "__version__",
     "block",
     "boundary_subset",
@@ -88,6 +91,7 @@ __all__ = [
     "register_block",
     "relation",
     "solve",
+    "strength",
     "variants",
     "verify",
 ]

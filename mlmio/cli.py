@@ -14,9 +14,10 @@ from mlmio.commands.lists import blocks, solvers
 from mlmio.commands.predict import predict
 from mlmio.commands.recommend import recommend
 from mlmio.commands.shell import add_command, app
+from mlmio.commands.strength import strength
 
 # In the order of the help.
-for function in (compare, fit, predict, recommend, explain, blocks, solvers, export):
+for function in (compare, strength, fit, predict, recommend, explain, blocks, solvers, export):
     add_command(function)
 for part in (run, report, diff):
     add_command(part, bench)

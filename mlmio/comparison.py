@@ -110,6 +110,7 @@ def compare(
     threads: int = 1,
     seed: int = 0,
     rel_gap: float = 1e-6,
+    start: Result | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Solve every composition with every solver, and hold the results to one another.
@@ -131,6 +132,8 @@ def compare(
         Wall-clock seconds for the solver, for each run.
     threads, seed, rel_gap
         See :class:`~mlmio.solvers.base.Options`.
+    start : Result, optional
+        Point from which every run starts.
     progress : callable (position, total, Run) -> None, optional
         Called before each run, whose status is then ``running``, and after it.
 
@@ -168,7 +171,7 @@ def compare(
     with suppress(KeyboardInterrupt):
         for position, waiting in enumerate(plan):
             tell(position + 1, len(plan), replace(waiting, status="running"))
-            rows[position] = _run(waiting, data, strategy, options)
+            rows[position] = _run(waiting, data, strategy, options | {"start": start})
             tell(position + 1, len(plan), rows[position])
             if rows[position].interrupted:
                 break
@@ -179,17 +182,28 @@ def _plan(
     compositions: Specification | Iterable[Specification], solvers: str | Iterable[str]
 ) -> list[Run]:
     """Every composition with every solver, each once."""
-    if isinstance(compositions, Composition | Block | str):
-        compositions = [compositions]
-    composed = list(dict.fromkeys(compose(spec) for spec in compositions))
     names = list(dict.fromkeys([solvers] if isinstance(solvers, str) else solvers))
-    if not composed:
-        raise CompositionError("there is nothing to compare: give at least one composition")
     if not names:
         raise SolverError("there is nothing to compare with: give at least one solver")
     for name in names:
         known_solvers.get(name)
-    return [Run(composition, name) for composition in composed for name in names]
+    return [Run(composition, name) for composition in composed(compositions) for name in names]
+
+
+def composed(compositions: Specification | Iterable[Specification]) -> list[Composition]:
+    """Read one or several compositions, each once.
+
+    Raises
+    ------
+    CompositionError
+        If one cannot be read, or there is none.
+    """
+    if isinstance(compositions, Composition | Block | str):
+        compositions = [compositions]
+    found = list(dict.fromkeys(compose(spec) for spec in compositions))
+    if not found:
+        raise CompositionError("there is nothing to compare: give at least one composition")
+    return found
 
 
 def _run(run: Run, data: Dataset, strategy: str, options: dict[str, Any]) -> Run:

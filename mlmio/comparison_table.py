@@ -83,27 +83,27 @@ def _columns(comparison: Comparison) -> list[Column]:
         return Column(head, tuple(show(getattr(each, name, None)) for each in of))
 
     return [
-        Column("formulation", _formulations(comparison), left=True, least=LEAST_FORMULATION),
+        Column("formulation", own_parts(comparison), left=True, least=LEAST_FORMULATION),
         Column("solver", tuple(run.solver for run in comparison.rows), left=True),
         Column("class", tuple(r.problem_class if r else NOTHING for r in results), left=True),
-        numbers("rows", _count, "rows", sizes),
-        numbers("col-\numns", _count, "columns", sizes),
-        numbers("bina-\nries", _count, "binaries", sizes),
-        numbers("non-\nzeros", _count, "nonzeros", sizes),
-        numbers("LP bound", _value, "lp_bound", results),
-        numbers("objective", _value, "objective", results),
-        numbers("bound", _value, "bound", results),
+        numbers("rows", count, "rows", sizes),
+        numbers("col-\numns", count, "columns", sizes),
+        numbers("bina-\nries", count, "binaries", sizes),
+        numbers("non-\nzeros", count, "nonzeros", sizes),
+        numbers("LP bound", value, "lp_bound", results),
+        numbers("objective", value, "objective", results),
+        numbers("bound", value, "bound", results),
         numbers("gap", _percent, "gap", results),
         Column("root gap\nclosed", tuple(_closed(each) for each in comparison.root_gaps_closed)),
-        numbers("nodes", _count, "nodes", results),
-        numbers("build\ns", _seconds, "build_s", results),
-        numbers("solve\ns", _seconds, "solve_s", results),
+        numbers("nodes", count, "nodes", results),
+        numbers("build\ns", seconds, "build_s", results),
+        numbers("solve\ns", seconds, "solve_s", results),
         Column("status", tuple(run.status for run in comparison.rows), left=True),
         Column("verified", tuple(_verified(run) for run in comparison.rows), left=True),
     ]
 
 
-def _formulations(comparison: Comparison) -> tuple[str, ...]:
+def own_parts(comparison: Comparison) -> tuple[str, ...]:
     """For each row what is not common to all."""
     shared = comparison.common.blocks if _several(comparison) else ()
     own = [[str(b) for b in run.composition.blocks if b not in shared] for run in comparison.rows]
@@ -121,14 +121,16 @@ def _style(verdict: Verdict) -> str:
     return {"breach": "bold red", "agree": "green"}.get(verdict.kind, "")
 
 
-def _count(value: int | None) -> str:
-    return NOTHING if value is None else str(value)
+def count(number: int | None) -> str:
+    """Show how many there are."""
+    return NOTHING if number is None else str(number)
 
 
-def _value(value: float | None) -> str:
-    if value is None:
+def value(number: float | None) -> str:
+    """Show an objective or a bound."""
+    if number is None:
         return NOTHING
-    return f"{value:.6f}" if abs(value) < 1000 else f"{value:.6g}"
+    return f"{number:.6f}" if abs(number) < 1000 else f"{number:.6g}"
 
 
 def _percent(value: float | None) -> str:
@@ -145,8 +147,9 @@ def _closed(percent: float | None) -> str:
     return NOTHING if percent is None else f"{abs(round(percent, 1)):g}%"
 
 
-def _seconds(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}"
+def seconds(time: float | None) -> str:
+    """Show a time."""
+    return NOTHING if time is None else f"{time:.2f}"
 
 
 def _verified(run: Run) -> str:

@@ -13,6 +13,7 @@ from mlmio.pictures.points import (
     plot_recommendations,
     plot_signatures,
 )
+from mlmio.pictures.relaxations import plot_strength
 
 __all__ = [
     "plot_coordinates",
@@ -24,5 +25,6 @@ __all__ = [
     "plot_risk_coverage",
     "plot_signatures",
     "plot_significance",
+    "plot_strength",
     "plot_survival",
 ]
