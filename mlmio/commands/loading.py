@@ -33,12 +33,23 @@ def load(
     """Load a data set and draw points from it; by default no more than its smallest class has."""
     from mlmio.data import load_dataset
 
+    check_per_class(per_class)
     files = _side_files(side or [])
     whole = load_dataset(name, seed=seed, scale=scale, label=label, side=files, data_dir=data_dir)
-    # At least two: one point a class has no neighbour, and the error should name its class.
-    most = max(2, min(PER_CLASS, int(whole.class_sizes.min())))
-    drawn = most if per_class is None else per_class
-    return whole if drawn == 0 else whole.draw(drawn, seed)
+    if per_class is None:
+        # One point a class has no neighbour.
+        whole.require_class_size(2, "--per-class")
+        per_class = min(PER_CLASS, int(whole.class_sizes.min()))
+    return whole if per_class == 0 else whole.draw(per_class, seed)
+
+
+def check_per_class(per_class: int | None) -> None:
+    """Refuse a number of points of every class that is below 0."""
+    if per_class is not None and per_class < 0:
+        raise MlmioError(
+            f"--per-class is {per_class}: give how many points to draw of every class, or 0 for "
+            f"all points"
+        )
 
 
 def _side_files(given: list[str]) -> dict[str, str]:

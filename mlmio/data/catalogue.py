@@ -14,6 +14,7 @@ from typing import Any
 from mlmio.data.dataset import Dataset
 from mlmio.data.files import NO_LABEL, known_ending, read_table, split_label
 from mlmio.data.generators import GENERATORS
+from mlmio.data.label_column import check_label_column
 from mlmio.data.validation import random_state, whole_number
 from mlmio.errors import DataError
 
@@ -91,6 +92,8 @@ def load_dataset(
     Dataset(two_lines: 20 points, 2 features, 2 classes, minmax)
     """
     name = os.fspath(name)
+    if not name:
+        raise DataError("The name of the data set is empty: give a built-in name or a file.")
     if label is not None and name in dataset_names():
         raise DataError(f"{name} is built in and has its own labels: leave out label={label!r}.")
     if name in GENERATORS:
@@ -121,13 +124,22 @@ def _whole(
         return _from_sklearn(name, options)
     if _is_file(name):
         path = Path(os.path.expanduser(name))
-        return Dataset(*read_table(path, label), name=_stem(path), **options)
+        return _from_file(path, label, name=_stem(path), **options)
     folder = _data_folder(data_dir)
     for path in [] if folder is None else [folder / (name + e) for e in _SEARCHED_ENDINGS]:
         if os.path.isfile(path):
-            return Dataset(*read_table(path, label), name=name, **options)
+            return _from_file(path, label, name=name, **options)
     features, labels = _from_openml(name, label, folder)
+    if labels is not None:
+        check_label_column(labels, name)
     return Dataset(features, labels, name=name, **options)
+
+
+def _from_file(path: Path, label: str | int | None, **options: Any) -> Dataset:
+    features, labels = read_table(path, label)
+    if labels is not None:
+        check_label_column(labels, str(path))
+    return Dataset(features, labels, **options)
 
 
 def _from_sklearn(name: str, options: dict[str, Any]) -> Dataset:

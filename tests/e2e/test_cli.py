@@ -249,7 +249,10 @@ def test_exported_model_has_the_same_optimum(ending: str, folder: Path) -> None:
         (["compare", "nope.csv"], "There is no file nope.csv"),
         (["compare", "./"], "directory"),
         (["compare", "strings.csv"], "which is not a number"),
-        (["compare", "iris", "--per-class", "-1"], "whole number of at least 1"),
+        (
+            ["compare", "iris", "--per-class", "-1"],
+            "--per-class is -1: give how many points to draw",
+        ),
         (["compare", "iris", "--per-class", "10000"], "has only 50 points"),
         (["compare", "iris", "--per-class", "few"], "Invalid value for '--per-class'"),
         (["compare", "iris", "--time-limit", "0"], "time_limit is 0"),
@@ -261,6 +264,8 @@ def test_exported_model_has_the_same_optimum(ending: str, folder: Path) -> None:
         (["compare", "iris", "--scale", "huge"], "Unknown scaling 'huge'"),
         (["compare", "iris", "--label", "x"], "leave out label"),
         (["compare", "good.csv", "--label", "9"], "no label column '9'"),
+        (["compare", "one.csv"], "class 'p' has 1 point(s), and '--per-class' needs at least 2"),
+        (["compare", ""], "The name of the data set is empty"),
         (["compare", "iris", "-s", "nope"], "no solver 'nope'"),
         (["compare", "iris", "-f", ""], "the composition is empty"),
         (["compare", "iris", "-f", "linear"], "no block in slot 'neighbors'"),
@@ -289,9 +294,48 @@ def test_exported_model_has_the_same_optimum(ending: str, folder: Path) -> None:
 def test_wrong_calls(words: list[str], message: str, folder: Path) -> None:
     (folder / "strings.csv").write_text("u,v,label\n1,x,0\n2,y,1\n")
     (folder / "good.csv").write_text("u,v,label\n1,2,0\n2,3,1\n")
+    (folder / "one.csv").write_text("u,v,label\n1,2,p\n2,3,q\n4,3,q\n")
     called = call(*words)
     assert called.code == 2
     assert message in called.err + called.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("fit",), ("compare",), ("explain", "linear + nearest"),
+     ("export", "linear + nearest", "-o", "m.lp")],
+    ids=lambda words: words[0],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            [f"{0.1 + i / 7:.3f}" for i in range(9)],
+            "the label column 'c' of t.csv is continuous, with 9 values in 9 rows: name the column "
+            "of the classes with label (--label on the command line)",
+        ),
+        (["0.5", "0.25", "0.25", "1", "1", "1"], "is continuous, with 3 values in 6 rows"),
+        (list("abcdefgg"), "'c' of t.csv has a class of its own for nearly every row, with 7 val"),
+        (["7"] * 5, "the label column 'c' of t.csv has one value only, 7: give points of two"),
+    ],
+    ids=["a number for every row", "fractions", "names", "one value"],
+)
+def test_a_column_without_classes_is_a_wrong_call(
+    words: tuple[str, ...], labels: list[str], message: str, folder: Path
+) -> None:
+    rows = [f"{i},{i * i % 7},{label}" for i, label in enumerate(labels)]
+    (folder / "t.csv").write_text("\n".join(["a,b,c", *rows]))
+    command, *options = words
+    spec = options[:1] if command in ("explain", "export") else []
+    called = call(command, *spec, "t.csv", *options[len(spec) :])
+    assert called.code == 2
+    assert message in called.err
+
+
+def test_few_fractions_are_classes(folder: Path) -> None:
+    rows = [f"{i},{i * i % 7},{0.5 * (i > 3)}" for i in range(8)]
+    (folder / "t.csv").write_text("\n".join(["a,b,c", *rows]))
+    assert call("explain", "linear + nearest", "t.csv").code == 0
 
 
 def test_errors_are_one_line() -> None:
