@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 
 FORMAT = "mlmio.metric"
 FORMAT_VERSION = 1
+GIVE = "give a file that 'mlmio fit' wrote with --output, or that to_json wrote"
 
 # Temporary arrays of distances are kept to about this size.
 BLOCK_BYTES = 32 * 2**20
@@ -259,21 +260,16 @@ class Metric:
         DataError
             If it is not a metric of a known version.
         """
-        text = _read(source)
-        try:
-            content: dict[str, Any] = json.loads(text)
-            known = content["format"] == FORMAT and content["version"] == FORMAT_VERSION
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise DataError(f"this is not a metric written by mlmio: {error}") from error
-        if not known:
+        content, where = read_json(source)
+        if content.get("version") != FORMAT_VERSION:
             raise DataError(
-                f"this metric has format {content['format']} version {content['version']}: "
-                f"this mlmio reads {FORMAT} version {FORMAT_VERSION}"
+                f"{where} has a metric of version {content.get('version')!r}: this mlmio reads "
+                f"version {FORMAT_VERSION}"
             )
         try:
             return cls._from_content(content)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise DataError(f"this metric is damaged: {error}") from error
+            raise DataError(f"the metric in {where} is damaged: {error}") from error
 
     @classmethod
     def _from_content(cls, content: Mapping[str, Any]) -> Metric:
@@ -323,12 +319,45 @@ def _finite(entries: Array, order: int) -> Array:
     return kept
 
 
-def _read(source: str | Path) -> str:
+def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
+    """Read the JSON of a metric, and what is in the same file.
+
+    Parameters
+    ----------
+    source : str or Path
+        The JSON text, or the path of a file.
+
+    Returns
+    -------
+    dict
+        The content.
+    str
+        How to call the source in a message.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is no metric.
+    """
     if not str(source).strip():
         raise DataError("cannot read a metric from an empty text: give JSON, or the path of a file")
-    if isinstance(source, str) and source.lstrip().startswith("{"):
-        return source
+    is_text = isinstance(source, str) and source.lstrip().startswith("{")
+    where = "this text" if is_text else str(source)
     try:
-        return Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read a metric from {source}: {error}") from error
+        content = json.loads(str(source) if is_text else _text_of(source))
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise DataError(
+            f"{where} is not a metric written by mlmio, since it is not JSON ({reason}): {GIVE}"
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{where} is not a metric written by mlmio: {GIVE}")
+    return content, where
+
+
+def _text_of(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"cannot read a metric from {path} ({reason}): {GIVE}") from error

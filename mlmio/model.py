@@ -22,7 +22,7 @@ from mlmio.data.validation import (
     whole_number,
 )
 from mlmio.errors import DataError
-from mlmio.metric import Metric
+from mlmio.metric import Metric, read_json
 from mlmio.neighbors import LabelledIndex, Rows
 from mlmio.risk import RiskCoverage, classify, risk_coverage
 from mlmio.writing import write_text
@@ -235,18 +235,17 @@ class NeighborModel:
             If it is not a metric of a known version, or has no points in it.
         """
         metric = Metric.from_json(source)
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        content = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
+        content, where = read_json(source)
         section = content.get(SECTION)
         if section is None:
             raise DataError(
-                "this is a metric without points to classify by: write one with 'mlmio fit', or "
-                "with NeighborModel.to_json"
+                f"{where} has a metric without points to classify by: write one with 'mlmio fit', "
+                f"or with NeighborModel.to_json"
             )
         try:
             return cls(metric, **_read_section(section), solved=dict(content.get("solved", {})))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise DataError(f"the points of this metric are damaged: {error}") from error
+            raise DataError(f"the points of the metric in {where} are damaged: {error}") from error
 
 
 def _read_section(section: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlmio.commands.points import read_points
-from mlmio.commands.shell import DataDir, DataName, Label
+from mlmio.commands.points import Features, read_points
+from mlmio.commands.shell import DataDir, DataName, KeptLabel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def predict(
             "--output", "-o", metavar="FILE", help="For the predictions, as CSV. [default: stdout]"
         ),
     ] = None,
-    label: Label = None,
+    label: KeptLabel = None,
     data_dir: DataDir = None,
 ) -> None:
     """Classify points by their nearest neighbours under a learned metric.
@@ -48,7 +48,8 @@ def predict(
     found = NeighborModel.from_json(model)
     if output is not None:
         check_writable(output)
-    points, labels = read_points(data, label, data_dir, found.metric.feature_names)
+    features = Features(found.metric.feature_names, model)
+    points, labels = read_points(data, label, data_dir, features)
     predictions = _predictions(found, points)
     text = predictions.to_csv(index=False)
     if output is None:

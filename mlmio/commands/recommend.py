@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlmio.commands.points import read_points
-from mlmio.commands.shell import DataDir, DataName, Label
+from mlmio.commands.points import Features, read_points
+from mlmio.commands.shell import DataDir, DataName, KeptLabel
 from mlmio.errors import DataError
 
 if TYPE_CHECKING:
-    from mlmio.model import NeighborModel
+    from mlmio.metric import Metric
     from mlmio.recommending import Recommendations
 
 # A midpoint of values with few digits has few digits, but for rounding.
@@ -36,7 +36,7 @@ def recommend(
             help="For the recommendations, as CSV. [default: stdout]",
         ),
     ] = None,
-    label: Label = None,
+    label: KeptLabel = None,
     data_dir: DataDir = None,
 ) -> None:
     """Recommend points to check, and regions to sample, under a learned metric.
@@ -56,7 +56,11 @@ def recommend(
     known = NeighborModel.from_json(model)
     if output is not None:
         check_writable(output)
-    found = _recommended(known, data, number, label, data_dir)
+    features = Features(known.metric.feature_names, model)
+    points, labels = read_points(data, label, data_dir, features)
+    if labels is None:
+        raise DataError(f"{data} has no labels: name their column with --label")
+    found = _recommended(known.metric, data, points, labels, number)
     text = found.to_frame().rename_axis("row").to_csv(float_format=FORMAT)
     if output is None:
         # As it is, not wrapped to the width of a terminal.
@@ -68,17 +72,16 @@ def recommend(
 
 
 def _recommended(
-    model: NeighborModel, name: str, number: int, label: str | None, data_dir: str | None
+    metric: Metric, name: str, points: Any, labels: Any, number: int
 ) -> Recommendations:
     """Hold the metric to the data, and recommend."""
     from mlmio.data import Dataset
+    from mlmio.data.label_column import check_label_column
     from mlmio.diagnostics import diagnose
     from mlmio.recommending import recommend
 
-    metric = model.metric
-    points, labels = read_points(name, label, data_dir, metric.feature_names)
-    if labels is None:
-        raise DataError(f"{name} has no labels: name their column with --label")
+    if hasattr(labels, "value_counts"):
+        check_label_column(labels, name)
     data = Dataset(
         points, labels, scale=metric.scaling, feature_names=metric.feature_names, name=name
     )

@@ -60,6 +60,15 @@ Label = Annotated[
         show_default=False,
     ),
 ]
+# Where there is nothing to learn, links are of no use.
+KeptLabel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Name or position of the labels; none if there are none.",
+        show_default=False,
+    ),
+]
 Side = Annotated[
     list[str] | None,
     typer.Option(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -170,7 +171,28 @@ def test_columns_of_other_names_are_taken_in_their_order(folder: Path) -> None:
     called = call("predict", "m.json", "other.csv")
     assert called.code == 0
     assert called.out == call("predict", "m.json", "line.csv").out
-    assert "mlmio: note: the columns of other.csv have other names" in called.err
+    note = (
+        "mlmio: note: the columns of other.csv, 'a', 'b', have other names than the features of "
+        "the metric in m.json, 'u', 'v': they are taken in their order"
+    )
+    assert note in called.err
+
+
+def test_columns_are_found_by_names_that_are_numbers(folder: Path) -> None:
+    pytest.importorskip("pyarrow")
+    write_points(folder / "line.csv")
+    table = pd.read_csv("line.csv")
+    table.set_axis(["0", "1", "label"], axis=1).to_csv("named.csv", index=False)
+    call("fit", "named.csv", "-f", "linear + nearest", *DIRECT, "-o", "m.json")
+    wanted = call("predict", "m.json", "named.csv").out
+    table.set_axis(["0", "1", "label"], axis=1)[["1", "0", "label"]].to_parquet("turned.parquet")
+    assert call("predict", "m.json", "turned.parquet").out == wanted
+
+
+@pytest.mark.parametrize("command", ["predict", "recommend"])
+def test_help_says_nothing_of_options_that_are_not_there(command: str) -> None:
+    assert "--side" not in call(command, "--help").out
+    assert "none if there are none" in " ".join(call(command, "--help").out.split())
 
 
 def test_points_of_one_class_and_of_unknown_ones(folder: Path) -> None:
@@ -271,16 +293,43 @@ def test_data_that_the_formulation_does_not_allow_fail(folder: Path) -> None:
         (["fit", "iris", "--neighbors", "0"], "n_neighbors is 0"),
         (["fit", "iris", "--neighbors", "151"], "there are 150 points"),
         (["fit", "iris", "--abstain", "-1"], "abstain is -1.0"),
-        (["fit", "iris", "--per-class", "-1"], "whole number of at least 1"),
+        (["fit", "iris", "--per-class", "-1"], "--per-class is -1: give how many points to draw"),
         (["fit", "iris", "-o", "absent/m.json"], "there is no folder"),
         (["fit", "iris", "-o", "."], "it is a folder"),
         (["predict", "m.json"], "Missing argument"),
         (["predict", "absent.json", "iris"], "cannot read a metric from absent.json"),
-        (["predict", "bad.json", "iris"], "this is not a metric"),
-        (["predict", "plain.json", "iris"], "a metric without points"),
+        (
+            ["predict", "absent.json", "iris"],
+            "absent.json (No such file or directory): give a file that 'mlmio fit' wrote with",
+        ),
+        (["predict", ".", "iris"], "cannot read a metric from . (Is a directory): give a file"),
+        (["predict", "bad.json", "iris"], "bad.json is not a metric written by mlmio: give a file"),
+        (["predict", "list.json", "iris"], "list.json is not a metric written by mlmio: give"),
+        (
+            ["predict", "good.csv", "iris"],
+            "good.csv is not a metric written by mlmio, since it is not JSON (",
+        ),
+        (
+            ["predict", "junk.json", "iris"],
+            "junk.json is not a metric written by mlmio, since it is not JSON (",
+        ),
+        (
+            ["predict", "deep.json", "iris"],
+            "deep.json is not a metric written by mlmio, since it is not JSON (",
+        ),
+        (["predict", "plain.json", "iris"], "plain.json has a metric without points"),
         (["predict", "m.json", "nope.csv"], "There is no file nope.csv"),
-        (["predict", "m.json", "wine"], "the points have 13 features and the metric 2"),
-        (["predict", "m.json", "short.csv"], "there is no column"),
+        (
+            ["predict", "m.json", "wine"],
+            "wine has 13 features and the metric in m.json is for 2, 'u', 'v': give data that",
+        ),
+        (
+            ["predict", "m.json", "short.csv"],
+            "short.csv has 3 columns besides the labels, 'u', 'w', 'q', and the metric in m.json "
+            "is for 2, 'u', 'v': there is no column 'v', give data that have it",
+        ),
+        (["predict", "m.json", "half.csv"], "half.csv has 2 columns besides the labels, 'v', 'w'"),
+        (["predict", "m.json", "good.csv", "--label", "v"], "there is no column 'v'"),
         (["predict", "m.json", "holes.csv"], "missing or infinite"),
         (["predict", "m.json", "words.csv"], "not a number"),
         (["predict", "m.json", "good.csv", "-o", "absent/p.csv"], "there is no folder"),
@@ -296,6 +345,10 @@ def test_wrong_calls(words: list[str], message: str, folder: Path) -> None:
     (folder / "bad.json").write_text("{}")
     (folder / "good.csv").write_text("u,v,label\n1,2,a\n2,3,b\n")
     (folder / "short.csv").write_text("u,w,q,label\n1,2,4,a\n2,3,4,b\n")
+    (folder / "half.csv").write_text("v,w,label\n1,2,a\n2,3,b\n")
+    (folder / "list.json").write_text("[1, 2]")
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "junk.json").write_bytes(bytes(range(128, 256)))
     (folder / "holes.csv").write_text("u,v,label\n1,,a\n2,3,b\n")
     (folder / "words.csv").write_text("u,v,label\n1,x,a\n2,3,b\n")
     called = call(*words)

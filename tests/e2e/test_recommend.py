@@ -36,6 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     NeighborModel(metric, data.X, data.y, data.classes).to_json("m.json")
     metric.to_json("plain.json")
     (tmp_path / "line.csv").write_text(LINE)
+    (tmp_path / "numbers.csv").write_text("u,v,what\n1,2,0.5\n3,4,0.7\n3,4,0.9\n")
+    (tmp_path / "one.csv").write_text("u,v,label\n1,2,a\n3,4,a\n")
     (tmp_path / "bare.csv").write_text("u,v\n1,2\n3,4\n")
     return tmp_path
 
@@ -85,7 +87,9 @@ def test_fit_writes_a_report(folder: Path) -> None:
         (["recommend", "plain.json", "line.csv"], "a metric without points"),
         (["recommend", "m.json", "nope.csv"], "There is no file nope.csv"),
         (["recommend", "m.json", "bare.csv"], "bare.csv has no labels: name their column"),
-        (["recommend", "m.json", "wine"], "the points have 13 features and the metric 2"),
+        (["recommend", "m.json", "wine"], "wine has 13 features and the metric in m.json is for 2"),
+        (["recommend", "m.json", "numbers.csv"], "'what' of numbers.csv is continuous, with 3 val"),
+        (["recommend", "m.json", "one.csv"], "'label' of one.csv has one value only, 'a'"),
         (["recommend", "m.json", "line.csv", "-n", "0"], "--number is 0"),
         (["recommend", "m.json", "line.csv", "-o", "absent/r.csv"], "there is no folder"),
         (["fit", "iris", "--report", "line.csv"], "cannot make the folder 'line.csv'"),

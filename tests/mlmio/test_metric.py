@@ -114,7 +114,7 @@ def altered(**changes: object) -> str:
         ("nowhere.json", "cannot read a metric from nowhere.json"),
         ("{", "not a metric written by mlmio"),
         ("{}", "not a metric written by mlmio"),
-        (altered(format="other"), "has format other version 1"),
+        (altered(format="other"), "this text is not a metric written by mlmio: give a file"),
         (altered(version=99), "version 99: this mlmio reads"),
         (altered(tensors={"1": [1.0, 2.0]}), "."),
         (altered(tensors={"1": ["one"]}), "."),
