@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mlmio.data.validation import label_array, shown, whole_number
+from mlmio.data.validation import feature_cells, finite_numbers, label_array, shown, whole_number
 from mlmio.errors import DataError
 from mlmio.estimator import MIOMetricClassifier
 from mlmio.model import unequal
-from mlmio.recommending import Recommendations, recommend
+from mlmio.recommending import Recommendations, explored_share, recommend
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -123,9 +123,12 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         ------
         TypeError
             If the classifier is not one of mlmio's.
+        DataError
+            If a parameter makes no sense.
         ValueError, SolverError
             See :meth:`MIOMetricClassifier.fit`.
         """
+        self._check_parameters()
         if not isinstance(self.classifier, MIOMetricClassifier):
             raise TypeError(
                 f"{type(self.classifier).__name__} cannot recommend points: give a "
@@ -147,6 +150,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
             How many; a batch by default.
         """
         check_is_fitted(self, "classifier_")
+        self._check_parameters()
         return recommend(self.classifier_.diagnosis_, self.batch if n is None else n)
 
     def select(self, pool: ArrayLike) -> Rows:
@@ -162,8 +166,8 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         array of int
             Rows of the pool.
         """
-        points = np.asarray(pool, dtype=np.float64)
-        return self.recommend().select(points, self.batch, self.explore)
+        found = self.recommend()
+        return found.select(self._points(pool, "the pool"), self.batch, self.explore)
 
     def update(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take in new points with their labels, and learn again from the last metric.
@@ -210,13 +214,17 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         DataError
-            If a parameter makes no sense, or the oracle gives another number of labels.
+            If a parameter makes no sense, the pool is no table of finite numbers with the
+            features of the first points, or the oracle gives another number of labels.
         """
         check_is_fitted(self, "classifier_")
-        limit = whole_number(self.max_rounds, "max_rounds")
-        whole_number(self.batch, "batch")
-        whole_number(self.patience, "patience")
-        left = None if pool is None else np.asarray(pool, dtype=np.float64)
+        self._check_parameters()
+        if not callable(oracle):
+            raise DataError(
+                f"the oracle is a {type(oracle).__name__}: give a function that takes points and "
+                f"returns their labels"
+            )
+        left = None if pool is None else self._points(pool, "the pool")
         first = len(self.history_)
         self.stopped_ = ""
         while not self.stopped_:
@@ -227,10 +235,10 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
                 asked, left = left[rows], np.delete(left, rows, axis=0)
             if len(asked):
                 self.update(asked, _labels(oracle, asked))
-            self.stopped_ = self._why_stop(len(asked), self.history_[first:], limit, left)
+            self.stopped_ = self._why_stop(len(asked), self.history_[first:], left)
         return self
 
-    def _why_stop(self, asked: int, done: list[Acquisition], limit: int, left: Array | None) -> str:
+    def _why_stop(self, asked: int, done: list[Acquisition], left: Array | None) -> str:
         """Why the loop should stop, empty where it should not."""
         if left is not None and not len(left):
             return "the pool is empty"
@@ -239,7 +247,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         recent = done[-self.patience :]
         if len(recent) == self.patience and not any(each.surprise for each in recent):
             return "as predicted"
-        return "no more rounds" if len(done) == limit else ""
+        return "no more rounds" if len(done) == self.max_rounds else ""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return what the last classifier predicts."""
@@ -250,6 +258,24 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         """Return the share of points that the last classifier predicts right."""
         check_is_fitted(self, "classifier_")
         return self.classifier_.score(X, y)
+
+    def _check_parameters(self) -> None:
+        """Raise DataError unless every number makes sense."""
+        for name in ("batch", "max_rounds", "patience"):
+            whole_number(getattr(self, name), name)
+        explored_share(self.explore)
+
+    def _points(self, X: Any, what: str) -> Array:
+        """Check points that are not labelled yet; there may be none."""
+        if hasattr(X, "__len__") and not len(X):
+            return np.empty((0, self.X_.shape[1]))
+        cells, names = feature_cells(X), self.classifier_.metric_.feature_names
+        if cells.shape[1] != len(names):
+            raise DataError(
+                f"{what} has {cells.shape[1]} features and the first points {len(names)}: give "
+                f"points with the same features"
+            )
+        return finite_numbers(cells, names, np.arange(len(cells)))
 
     def _named(self, points: Array) -> Any:
         """Points with the names of the features that the first ones had."""

@@ -18,6 +18,8 @@ from mlmio.neighbors import NeighborIndex, differences, ratios, training_index
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mlmio.metric_estimator import MetricEstimator
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -115,7 +117,7 @@ class Recommendations:
             If `n` is no whole number above 0, `explore` no number from 0 to 1, or the points
             have another number of features.
         """
-        share = _share(explore)
+        share = explored_share(explore)
         points = self.diagnosis.metric.scaling.apply(pool)
         wanted = min(whole_number(n, "n"), len(points))
         if not len(self):
@@ -153,8 +155,8 @@ class Recommendations:
         return pd.concat([pd.DataFrame(columns, index=index), centres], axis=1)
 
 
-def _share(explore: Any) -> float:
-    """Return the share that is explored as a float, or raise unless it is one."""
+def explored_share(explore: Any) -> float:
+    """Return the share that is explored as a float, or raise DataError unless it is one."""
     number = isinstance(explore, numbers.Real) and not isinstance(explore, bool)
     if not (number and 0.0 <= explore <= 1.0):
         raise DataError(f"explore is {explore!r}: give the share of a batch, from 0 to 1")
@@ -175,7 +177,24 @@ def _with_farthest(chosen: Rows, points: Array, known: Array, n: int) -> Rows:
     return np.array(rows, dtype=np.intp)
 
 
-def recommend(diagnosis: Diagnosis, n: int = 10) -> Recommendations:
+def diagnosis_of(given: Any) -> Diagnosis:
+    """Return a diagnosis, or that of a fitted estimator.
+
+    Raises
+    ------
+    DataError
+        If it is neither.
+    """
+    found = getattr(given, "diagnosis_", given)
+    if not isinstance(found, Diagnosis):
+        raise DataError(
+            f"diagnosis is a {type(given).__name__} without a diagnosis: give what mlmio.diagnose "
+            f"returns, or an estimator of mlmio that is fitted"
+        )
+    return found
+
+
+def recommend(diagnosis: Diagnosis | MetricEstimator, n: int = 10) -> Recommendations:
     """Recommend points to check and regions to sample.
 
     Outliers and boundary points in falling order of R, each with the region between it and the
@@ -185,8 +204,8 @@ def recommend(diagnosis: Diagnosis, n: int = 10) -> Recommendations:
 
     Parameters
     ----------
-    diagnosis : Diagnosis
-        Such as ``diagnosis_`` of an estimator, or what :func:`~mlmio.diagnose` returns.
+    diagnosis : Diagnosis or estimator
+        What :func:`~mlmio.diagnose` returns, or a fitted estimator, for its ``diagnosis_``.
     n : int, default 10
         How many at most; there are fewer where all others are passed over.
 
@@ -197,7 +216,7 @@ def recommend(diagnosis: Diagnosis, n: int = 10) -> Recommendations:
     Raises
     ------
     DataError
-        If `n` is no whole number above 0.
+        If `n` is no whole number above 0, or the estimator is not fitted.
 
     Examples
     --------
@@ -207,7 +226,7 @@ def recommend(diagnosis: Diagnosis, n: int = 10) -> Recommendations:
     >>> found.rows.tolist(), found.opposing.tolist(), found.centres.round(2).tolist()
     ([2], [1], [[0.35]])
     """
-    limit = whole_number(n, "n")
+    diagnosis, limit = diagnosis_of(diagnosis), whole_number(n, "n")
     rows = np.flatnonzero(diagnosis.parts != INTERIOR)
     rows = rows[np.argsort(-diagnosis.ratios[rows], kind="stable")]
     opposing = nearest_opposing(diagnosis, rows)
@@ -250,7 +269,7 @@ def nearest_opposing(diagnosis: Diagnosis, rows: Rows) -> Rows:
     return found
 
 
-def boundary_subset(diagnosis: Diagnosis) -> Rows:
+def boundary_subset(diagnosis: Diagnosis | MetricEstimator) -> Rows:
     """Return the points that are worth keeping: all but those inside their class.
 
     A classifier that is trained on them alone is nearly as good as on all, since others say the
@@ -258,12 +277,18 @@ def boundary_subset(diagnosis: Diagnosis) -> Rows:
 
     Parameters
     ----------
-    diagnosis : Diagnosis
+    diagnosis : Diagnosis or estimator
+        See :func:`recommend`.
 
     Returns
     -------
     array of int
         Rows of the boundary points and outliers, in rising order.
+
+    Raises
+    ------
+    DataError
+        If the estimator is not fitted.
 
     Examples
     --------
@@ -273,4 +298,4 @@ def boundary_subset(diagnosis: Diagnosis) -> Rows:
     >>> len(boundary_subset(found)) < 1000
     True
     """
-    return np.flatnonzero(diagnosis.parts != INTERIOR)
+    return np.flatnonzero(diagnosis_of(diagnosis).parts != INTERIOR)

@@ -150,11 +150,55 @@ def test_parameters_and_refit(started: ActiveLearner) -> None:
     assert len(started.X_) == 8
 
 
-@pytest.mark.parametrize("name", ["batch", "max_rounds", "patience"])
-def test_wrong_parameters(started: ActiveLearner, name: str) -> None:
-    started.set_params(**{name: 0})
-    with pytest.raises(DataError, match=f"{name} is 0"):
-        started.run(truth)
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("batch", 0, "batch is 0: give a whole number of at least 1"),
+        ("batch", 2.5, "batch is 2.5: give a whole number"),
+        ("max_rounds", 0, "max_rounds is 0: give a whole number"),
+        ("patience", -1, "patience is -1: give a whole number"),
+        ("explore", 1.5, "explore is 1.5: give the share of a batch, from 0 to 1"),
+        ("explore", np.nan, "explore is nan"),
+    ],
+)
+def test_wrong_parameters_are_told_before_any_work(
+    started: ActiveLearner, name: str, value: object, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started.set_params(**{name: value})
+    monkeypatch.delattr(MIOMetricClassifier, "fit")
+    X = points(8, 0)
+    asked: list[np.ndarray] = []
+    for call in (
+        lambda: started.fit(X, truth(X)),
+        lambda: started.run(asked.append),
+        lambda: started.select(X),
+        lambda: started.recommend(3),
+    ):
+        with pytest.raises(DataError, match=message):
+            call()
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("pool", "message"),
+    [
+        (np.ones((3, 5)), "the pool has 5 features and the first points 2: give"),
+        ([0.5, 0.5], "X has shape \\(2,\\)"),
+        ([["a", "b"]], "which is not a number"),
+        ([[0.5, np.inf]], "missing or infinite"),
+    ],
+)
+def test_wrong_pools(started: ActiveLearner, pool: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        started.run(truth, pool)
+    with pytest.raises(DataError, match=message):
+        started.select(pool)
+    assert started.history_ == []
+
+
+def test_an_oracle_that_is_no_function(started: ActiveLearner) -> None:
+    with pytest.raises(DataError, match="the oracle is a list: give a function"):
+        started.run(["above", "below"])
 
 
 def test_wrong_oracles_and_learners(started: ActiveLearner) -> None:

@@ -164,3 +164,20 @@ def test_boundary_subset_is_what_is_not_inside() -> None:
     assert set(rows) == expected
     assert rows.tolist() == sorted(rows)
     assert len(rows) < 500
+
+
+def test_a_fitted_estimator_stands_for_its_diagnosis() -> None:
+    data = mlmio.load_dataset("iris", per_class=8, scale="none")
+    learner = mlmio.MIOMetricLearner("quadratic + diagonal + nearest", strategy="direct")
+    learner.fit(data.X, data.labels)
+    found = recommend(learner, 4)
+    assert found.rows.tolist() == recommend(learner.diagnosis_, 4).rows.tolist()
+    assert boundary_subset(learner).tolist() == boundary_subset(learner.diagnosis_).tolist()
+
+
+@pytest.mark.parametrize("given", [mlmio.MIOMetricClassifier(), None, "iris", 3])
+def test_what_has_no_diagnosis(given: object) -> None:
+    message = f"diagnosis is a {type(given).__name__} without a diagnosis: give what mlmio.diagnose"
+    for function in (recommend, boundary_subset):
+        with pytest.raises(DataError, match=message):
+            function(given)
