@@ -52,7 +52,8 @@ class Metric:
     Raises
     ------
     DataError
-        If a tensor has the wrong shape, is not symmetric or not finite.
+        If a tensor has the wrong shape, is not symmetric or not finite, or names or scaling are
+        of another number of features.
 
     Examples
     --------
@@ -71,6 +72,12 @@ class Metric:
         self.D = D
         self.scaling = scaling or Scaling("none", np.zeros(D), np.ones(D))
         self.feature_names = tuple(feature_names or (f"x{p}" for p in range(D)))
+        for what, count in (("names", self.feature_names), ("shifts", self.scaling.shift)):
+            if len(count) != D:
+                raise DataError(
+                    f"the metric is of {D} features and is given {len(count)} {what}: give one for "
+                    f"each feature"
+                )
         self._entries = {order: _entries(tensors[order], order, D) for order in sorted(tensors)}
 
     @classmethod

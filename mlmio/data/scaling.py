@@ -98,8 +98,10 @@ class Scaling:
             X = np.asarray(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(f"The points are not numbers: {error}.") from error
-        if np.isnan(X).any():
-            raise DataError("The points have missing values: drop or fill in those rows.")
+        if not np.isfinite(X).all():
+            raise DataError(
+                "The points have missing or infinite values: drop or fill in those rows."
+            )
         if X.ndim != 2 or X.shape[1] != len(self.shift):
             raise DataError(
                 f"This scaling was fitted to {len(self.shift)} features and cannot be applied to "

@@ -123,6 +123,10 @@ def altered(**changes: object) -> str:
         (altered(features=[]), "."),
         (altered(scaling={"kind": "minmax"}), "."),
         (altered(scaling=None), "."),
+        (
+            altered(scaling={"kind": "none", "shift": [0.0] * 2, "factor": [1.0] * 2}),
+            "of 1 features and is given 2 shifts",
+        ),
     ],
 )
 def test_what_is_no_metric_is_refused(source: str, message: str) -> None:
@@ -202,6 +206,13 @@ def test_a_learned_metric_takes_points_as_they_were_measured() -> None:
     assert d.max() == pytest.approx(1.0, abs=1e-6)
     np.testing.assert_allclose(d, result.metric.scaled_distance(measured.X, measured.X), atol=1e-9)
     np.testing.assert_allclose(d[0, 1], result.metric.distance(raw[:1], raw[1:2]).item())
+
+
+def test_names_and_scaling_are_of_its_features() -> None:
+    with pytest.raises(DataError, match="of 1 features and is given 2 names: give one for each"):
+        Metric({1: [1.0]}, D=1, feature_names=["u", "v"])
+    with pytest.raises(DataError, match="of 1 features and is given 2 shifts"):
+        Metric({1: [1.0]}, D=1, scaling=Scaling("none", np.zeros(2), np.ones(2)))
 
 
 def test_scaling_is_the_identity_by_default() -> None:

@@ -79,6 +79,12 @@ def test_apply_names_both_shapes(points: np.ndarray) -> None:
     assert str(points.shape) in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_apply_refuses_what_is_not_finite(value: float) -> None:
+    with pytest.raises(DataError, match="missing or infinite values: drop or fill in those rows"):
+        Scaling.fit("minmax", X).apply([[0.0, value, 1.0]])
+
+
 def test_an_unknown_kind_lists_the_kinds() -> None:
     with pytest.raises(DataError, match=r"'zscore'.*none, minmax, standard, robust"):
         Scaling.fit("zscore", X)
