@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlmio.tables import NOTHING, Column, Layout, fit, html_table, table
+from mlmio.tables import NOTHING, Column, Layout, fit, html_table, number, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -126,11 +126,11 @@ def count(number: int | None) -> str:
     return NOTHING if number is None else str(number)
 
 
-def value(number: float | None) -> str:
+def value(objective: float | None) -> str:
     """Show an objective or a bound."""
-    if number is None:
+    if objective is None:
         return NOTHING
-    return f"{number:.6f}" if abs(number) < 1000 else f"{number:.6g}"
+    return f"{objective:z.6f}" if abs(objective) < 1000 else number(objective)
 
 
 def _percent(value: float | None) -> str:

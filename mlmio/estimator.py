@@ -35,7 +35,8 @@ class MIOMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Metric
     solver, strategy : str
         Registered names, see ``mlmio solvers``.
     time_limit : float or None, default 60
-        Wall-clock seconds for the solve.
+        Wall-clock seconds of the LP relaxation and the search together; building the model, and
+        compiling at the first use, come on top.
     scale : str or Scaling, default "minmax"
         "none", "minmax", "standard", "robust", or a scaling that was fitted before. It becomes
         part of the metric.
@@ -148,7 +149,8 @@ class MIOMetricClassifier(ClassifierMixin, MetricEstimator):
     solver, strategy : str
         Registered names, see ``mlmio solvers``.
     time_limit : float or None, default 60
-        Wall-clock seconds for the solve.
+        Wall-clock seconds of the LP relaxation and the search together; building the model, and
+        compiling at the first use, come on top.
     scale : str or Scaling, default "minmax"
         See :class:`MIOMetricLearner`.
     n_neighbors : int, default 1

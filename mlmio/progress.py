@@ -9,7 +9,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from mlmio.tables import console
+from mlmio.tables import console, number
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -97,5 +97,5 @@ def _outcome(run: Run) -> str:
     result = run.result
     if result is None:
         return run.status
-    value = "" if result.objective is None else f" {result.objective:.6g}"
+    value = "" if result.objective is None else f" {number(result.objective)}"
     return f"{run.status}{value} · {result.build_s + result.lp_s + result.solve_s:.1f} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -16,7 +17,7 @@ from mlmio.pages import check_folder, figure, write_page
 from mlmio.recommending import recommend
 from mlmio.risk import leave_one_out
 from mlmio.structure import significance
-from mlmio.tables import NOTHING, html_table
+from mlmio.tables import NOTHING, html_table, number
 
 if TYPE_CHECKING:
     from mlmio.learning import Learned
@@ -63,7 +64,7 @@ def write_report(learned: Learned, folder: str | Path, n_neighbors: int = 1) -> 
         "Where to look next": _recommendations(learned),
     }
     body = "\n".join(f"<h2>{escape(head)}</h2>\n{text}" for head, text in sections.items())
-    title = f"<h1>{escape(name)}: {escape(str(learned.result.composition))}</h1>"
+    title = f"<h1>{escape(name)}: {escape(_shortened(str(learned.result.composition)))}</h1>"
     return write_page(place, name, f"{title}\n{body}", STYLE)
 
 
@@ -86,34 +87,35 @@ def _solve(learned: Learned, n_neighbors: int) -> Rows:
         "data",
         f"{data.N} points, {data.D} features, {data.n_classes} classes, {data.scaling.kind}",
     )
-    yield "formulation, with all defaults", str(result.resolved)
+    yield "formulation, with all defaults", _shortened(str(result.resolved))
     yield "solver", f"{result.solver} {result.version}, strategy {result.strategy}"
     yield "status", f"{result.status}{f' ({result.message})' if result.message else ''}"
     if result.metric is None:
         yield "metric", "none was found: the Euclidean distance of scaled features stands in for it"
-    yield "objective", _number(result.objective)
-    yield "bound", _number(result.bound)
+    yield "objective", number(result.objective)
+    yield "bound", number(result.bound)
     yield "gap", NOTHING if result.gap is None else f"{result.gap:.2%}"
-    yield "time", f"{result.seconds:.2f} s"
+    yield "time", result.times
     yield "certificate", NOTHING if result.certificate is None else str(result.certificate)
     yield f"leave-one-out error, K = {n_neighbors}", f"{found.error:.2%} at full coverage"
 
 
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.6g}"
+def _shortened(text: str) -> str:
+    """Write the numbers in a text with six significant digits, to be read and not to be solved."""
+    return re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda found: number(float(found[0])), text)
 
 
 def _classes(learned: Learned) -> Rows:
     diagnosis, data = learned.diagnosis, learned.data
     for c, label in enumerate(data.classes):
         counts = (str(count) for count in diagnosis.counts[c])
-        yield str(label), str(data.class_sizes[c]), *counts, f"{diagnosis.knees[c]:.4g}"
+        yield str(label), str(data.class_sizes[c]), *counts, number(diagnosis.knees[c], 4)
 
 
 def _outliers(learned: Learned) -> Rows:
     diagnosis, data = learned.diagnosis, learned.data
     for i in diagnosis.outliers[:MOST_OUTLIERS]:
-        yield str(data.ids[i]), str(data.labels[i]), f"{diagnosis.ratios[i]:.4g}"
+        yield str(data.ids[i]), str(data.labels[i]), number(diagnosis.ratios[i], 4)
 
 
 def _recommendations(learned: Learned) -> str:
@@ -128,7 +130,7 @@ def _recommendations(learned: Learned) -> str:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return number(float(value), 4) if isinstance(value, float | np.floating) else str(value)
 
 
 def _figures(learned: Learned, n_neighbors: int) -> Iterator[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mlmio.assembly import prepare
 from mlmio.claims import false_claims, without_metric
 from mlmio.errors import DataError
+from mlmio.tables import NOTHING, number
 from mlmio.verification import Certificate, certify
 
 if TYPE_CHECKING:
@@ -119,6 +120,11 @@ class Result:
         return self.build_s + self.lp_s + self.solve_s
 
     @property
+    def times(self) -> str:
+        """Seconds of each part, in words; the time limit is of the last two."""
+        return f"build {self.build_s:.2f} s, LP {self.lp_s:.2f} s, solve {self.solve_s:.2f} s"
+
+    @property
     def verified(self) -> bool:
         """Whether there is an incumbent and everything claimed of it holds."""
         return self.certificate is not None and self.certificate.valid
@@ -163,10 +169,9 @@ class Result:
             f"{self.composition}",
             f"  {self.data_name}, {self.solver} {self.version}, strategy {self.strategy}",
             f"  status     {self.status}{f' ({self.message})' if self.message else ''}",
-            f"  objective  {_show(self.objective)}   bound {_show(self.bound)}   "
-            f"gap {_show(self.gap)}   LP bound {_show(self.lp_bound)}",
-            f"  time       build {self.build_s:.2f} s, LP {self.lp_s:.2f} s, "
-            f"solve {self.solve_s:.2f} s, {_show(self.nodes)} nodes",
+            f"  objective  {number(self.objective)}   bound {number(self.bound)}   "
+            f"gap {number(self.gap)}   LP bound {number(self.lp_bound)}",
+            f"  time       {self.times}, {NOTHING if self.nodes is None else self.nodes} nodes",
         ]
         if self.certificate is not None:
             lines.append(f"  {self.certificate}")
@@ -239,7 +244,3 @@ def _relative(bound: float | None, objective: float | None) -> float | None:
     if bound == objective:
         return 0.0
     return abs(bound - objective) / abs(objective) if objective else math.inf
-
-
-def _show(value: float | None) -> str:
-    return "–" if value is None else f"{value:.6g}"

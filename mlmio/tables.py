@@ -180,6 +180,17 @@ def _html_row(tag: str, cells: Sequence[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
+def number(value: float | None, digits: int = 6) -> str:
+    """Return a number in so many significant digits, never as −0.
+
+    Examples
+    --------
+    >>> number(-0.0), number(1 / 3), number(None)
+    ('0', '0.333333', '–')
+    """
+    return NOTHING if value is None else f"{value:z.{digits}g}"
+
+
 def counted(number: int, what: str) -> str:
     """Return a number of things in words, as ``1 case`` and ``2 cases``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

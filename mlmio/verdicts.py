@@ -13,6 +13,7 @@ import networkx as nx
 
 from mlmio.composition import Composition
 from mlmio.lattice import EQUIVALENT, RESTRICTION, UNRELATED, Relation, relation, tightens
+from mlmio.tables import number
 from mlmio.verification import tolerance_of
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Finding:
             ((value, what) for value, what in claims if value is not None),
             default=(math.inf, ""),
         )
-        return value, f"claims the {what} {value:.9g}"
+        return value, f"claims the {what} {number(value, 9)}"
 
     @property
     def proven(self) -> bool:
@@ -277,13 +278,13 @@ def _never_above(a: Finding, b: Finding) -> bool:
 
 def _better(a: Finding, b: Finding) -> str:
     if a is b:
-        return f"its own verified solution has {a.lower:.9g}"
+        return f"its own verified solution has {number(a.lower, 9)}"
     link = _relation(a, b)
     how = "is equivalent to it" if link.kind == EQUIVALENT else "restricts it"
     if math.isinf(a.lower):
         says = "is said to be unbounded: one of the two is wrong"
     else:
-        says = f"has a verified solution of {a.lower:.9g}: the claim is wrong"
+        says = f"has a verified solution of {number(a.lower, 9)}: the claim is wrong"
     return f"{a.name}, which {how} ({link.reason}), {says}"
 
 
@@ -297,7 +298,7 @@ def _agreements(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:
         infeasible = [f for f in group if f.result.status == "infeasible"]
         if len(proven) > 1 and not infeasible and _same(proven):
             best = max(f.lower for f in proven)
-            yield f"{_name(group)}: {best:.6g} by {len(proven)} runs ({_distinguish(proven)})"
+            yield f"{_name(group)}: {number(best)} by {len(proven)} runs ({_distinguish(proven)})"
         if len(infeasible) > 1 and not any(math.isfinite(f.lower) for f in group):
             yield f"{_name(group)}: infeasible by {len(infeasible)} runs"
 
@@ -335,7 +336,7 @@ def _orders(groups: Sequence[Sequence[Finding]]) -> Iterator[str]:
         if low <= high + _slack(high):
             reason = min((link.reason for link in links), key=len)
             what = "" if any(b.proven for b in h) else "bound "
-            yield f"{_name(g)} {low:.6g} ≤ {what}{_best(h):.6g} {_name(h)} ({reason})"
+            yield f"{_name(g)} {number(low)} ≤ {what}{number(_best(h))} {_name(h)} ({reason})"
 
 
 def _formulations(group: Sequence[Finding]) -> list[Composition]:
@@ -368,7 +369,8 @@ def _lp_breaches(found: Sequence[Finding]) -> Iterator[str]:
     for a, la, b, lb in _lp_pairs(found):
         if la > lb + tolerance_of(lb):
             yield (
-                f"the LP bound {la:.9g} of {a.name} is above the {lb:.9g} of {b.name}, "
+                f"the LP bound {number(la, 9)} of {a.name} is above the {number(lb, 9)} of "
+                f"{b.name}, "
                 f"which is not tighter: one of the two is wrong"
             )
 
@@ -380,7 +382,7 @@ def _lp_orders(found: Sequence[Finding]) -> Iterator[str]:
         pair = (a.result.resolved, b.result.resolved)
         if pair[0] != pair[1] and pair not in seen and la <= lb + tolerance_of(lb):
             seen.add(pair)
-            yield f"{a.composition} {la:.6g} ≤ {lb:.6g} {b.composition}"
+            yield f"{a.composition} {number(la)} ≤ {number(lb)} {b.composition}"
 
 
 def _limited(lines: list[str], what: str) -> list[str]:

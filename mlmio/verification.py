@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mlmio.assembly import evaluate
 from mlmio.blocks import Block
 from mlmio.evaluation import Violation
+from mlmio.tables import number
 
 if TYPE_CHECKING:
     from mlmio.data import Dataset
@@ -63,10 +64,10 @@ class Certificate:
 
     def __str__(self) -> str:
         if self.valid:
-            facts = "".join(f", {name} {value:.6g}" for name, value in self.facts.items())
+            facts = "".join(f", {name} {number(value)}" for name, value in self.facts.items())
             return (
-                f"verified: objective {self.objective:.9g}, "
-                f"largest violation {self.worst:.1e}{facts}"
+                f"verified: objective {number(self.objective, 9)}, "
+                f"largest violation {number(self.worst, 2)}{facts}"
             )
         reasons = [*self.contradictions, *(str(violation) for violation in self.violations)]
         more = f" and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""

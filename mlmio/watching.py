@@ -9,6 +9,8 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from mlmio.tables import number
+
 if TYPE_CHECKING:
     from mlmio.search import Progress
 
@@ -67,7 +69,7 @@ class Watch:
         gap = progress.bound - progress.incumbent
         relative = gap / abs(progress.incumbent) if progress.incumbent else float("inf")
         self.say(
-            f"incumbent {progress.incumbent:.6g} · bound {progress.bound:.6g} · "
+            f"incumbent {number(progress.incumbent)} · bound {number(progress.bound)} · "
             f"gap {relative:.2%} · nodes {progress.nodes} ({progress.open} open) · "
             f"programs {progress.programs}"
         )

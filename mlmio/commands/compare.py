@@ -10,6 +10,7 @@ from mlmio.commands.loading import composed, describe, load
 from mlmio.commands.shell import (
     DONE,
     FAILED,
+    LIMITED,
     DataDir,
     DataName,
     Label,
@@ -57,7 +58,7 @@ def compare(
     ] = None,
     per_class: PerClass = None,
     time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For each run.")
+        float, typer.Option(metavar="SECONDS", help=f"Limit of each run, {LIMITED}.")
     ] = TIME_LIMIT,
     seed: Seed = 0,
     scale: Scale = "minmax",

@@ -10,6 +10,7 @@ from mlmio.commands.loading import composed, describe, load
 from mlmio.commands.shell import (
     DONE,
     FAILED,
+    LIMITED,
     DataDir,
     DataName,
     Label,
@@ -63,9 +64,9 @@ def fit(
     strategy: Annotated[
         str, typer.Option(metavar="NAME", help="How it is solved; auto chooses.")
     ] = AUTO,
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="For the solve.")] = (
-        TIME_LIMIT
-    ),
+    time_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help=f"Limit {LIMITED}.")
+    ] = TIME_LIMIT,
     neighbors: Annotated[
         int, typer.Option(metavar="K", help="How many neighbours vote on a class.")
     ] = 1,

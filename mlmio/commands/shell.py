@@ -60,6 +60,11 @@ Label = Annotated[
         show_default=False,
     ),
 ]
+# What a time limit is of.
+LIMITED = (
+    "for the LP relaxation and the search together, from when the model is built; reading, "
+    "building, and compiling at the first use come on top"
+)
 # Where there is nothing to learn, links are of no use.
 KeptLabel = Annotated[
     str | None,

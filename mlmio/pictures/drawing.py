@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 COLORS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", GREY)
 MARKERS = "os^Dv<>Ph8"
+# How much of the colour of a class is in its pale one.
+PALE = 0.35
 # Lines of a legend for which there is room among the points.
 MOST_INSIDE = 5
 LINES = ("-", "--", "-.", ":")
@@ -62,9 +64,16 @@ def plain(text: object) -> str:
 
 
 def dots(ax: Axes, points: Array, c: int, size: float, **style: Any) -> None:
-    """Draw points of the c-th class."""
-    look: dict[str, Any] = {"color": color(c), "marker": marker(c), "linewidth": 0, **style}
-    ax.scatter(points[:, 0], points[:, 1], s=size, **look)
+    """Draw points of the c-th class, each with a rim, so that one does not hide in another."""
+    look: dict[str, Any] = {"facecolor": color(c), "edgecolor": "white", "linewidth": 0.4, **style}
+    ax.scatter(points[:, 0], points[:, 1], s=size, marker=marker(c), **look)
+
+
+def pale(c: int) -> Any:
+    """Return the colour of the c-th class mixed with white."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1.0 - PALE * (1.0 - part) for part in to_rgb(color(c)))
 
 
 def legend(ax: Axes) -> None:

@@ -141,7 +141,7 @@ def plot_regions(
     for c in range(data.n_classes):
         ax.contour(x, y, found == c, levels=[0.5], colors=TEXT, linewidths=0.6)
         label = plain(data.classes[c])
-        dots(ax, points[data.y == c], c, 14, edgecolor="white", linewidth=0.3, label=label)
+        dots(ax, points[data.y == c], c, 14, label=label)
     ax.set(xlabel=plain(data.feature_names[0]), ylabel=plain(data.feature_names[1]))
     ax.set_title(metric if isinstance(metric, str) else "learned", fontsize="small", color=QUIET)
     return ax

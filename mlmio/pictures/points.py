@@ -12,10 +12,12 @@ from mlmio.diagnostics import BOUNDARY, INTERIOR, OUTLIER, Diagnosis
 from mlmio.errors import DataError
 from mlmio.pictures.drawing import (
     axes_for,
+    color,
     coordinates_of,
     dots,
     halo,
     legend,
+    pale,
     plain,
     two_of,
     unscaled,
@@ -66,9 +68,11 @@ def plot_parts(
     interior, boundary = diagnosis.parts == INTERIOR, diagnosis.parts == BOUNDARY
     outlier = diagnosis.parts == OUTLIER
     for c in range(data.n_classes):
-        of_class = data.y == c
-        dots(ax, points[interior & of_class], c, 14, alpha=0.35)
-        dots(ax, points[~interior & of_class], c, 22, label=plain(data.classes[c]))
+        look = {"facecolor": pale(c), "edgecolor": color(c), "linewidth": 0.6}
+        dots(ax, points[interior & (data.y == c)], c, 18, **look)
+    for c in range(data.n_classes):
+        # Above all that are interior.
+        dots(ax, points[~interior & (data.y == c)], c, 26, label=plain(data.classes[c]))
     x, y = points[outlier].T
     ring: dict[str, Any] = {"facecolor": "none", "edgecolor": TEXT, "linewidth": 1.1}
     if len(x):
@@ -133,7 +137,7 @@ def plot_coordinates(
     ax = axes_for(ax)
     points = coordinates_of(metric, data)[:, two_of(coordinates, data.D)]
     for c in range(data.n_classes):
-        dots(ax, points[data.y == c], c, 18, label=plain(data.classes[c]))
+        dots(ax, points[data.y == c], c, 22, label=plain(data.classes[c]))
     names = [f"metric coordinate {n}" for n in coordinates]
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.set_aspect("equal", adjustable="datalim")
@@ -169,9 +173,10 @@ def plot_signatures(metric: Metric, data: Dataset, ax: Axes | None = None) -> Ax
     order = np.argsort(data.y, kind="stable")
     most = np.abs(points).max() or 1.0
     colors = LinearSegmentedColormap.from_list("signature", [BLUE, "white", VERMILION])
-    ax.imshow(
+    image = ax.imshow(
         points[order], cmap=colors, vmin=-most, vmax=most, aspect="auto", interpolation="nearest"
     )
+    ax.figure.colorbar(image, ax=ax, label="coordinate less its mean over all points")
     ends = np.cumsum(data.class_sizes)
     for end in ends[:-1]:
         ax.axhline(end - 0.5, color=TEXT, linewidth=1.0)

@@ -195,6 +195,13 @@ def test_help_says_nothing_of_options_that_are_not_there(command: str) -> None:
     assert "none if there are none" in " ".join(call(command, "--help").out.split())
 
 
+def test_help_says_what_the_time_limit_is_of() -> None:
+    for command in ("fit", "compare"):
+        told = " ".join(call(command, "--help").out.split())
+        assert "for the LP relaxation and the search together" in told
+        assert "reading, building, and compiling at the first use come on top" in told
+
+
 def test_points_of_one_class_and_of_unknown_ones(folder: Path) -> None:
     write_points(folder / "line.csv")
     call("fit", "line.csv", "-f", "linear + nearest", *DIRECT, "-o", "m.json")

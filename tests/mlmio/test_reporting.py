@@ -37,6 +37,18 @@ def test_the_page_has_all_in_it(tmp_path: Path) -> None:
     assert "centre: u &amp; v" in text
 
 
+def test_numbers_are_to_be_read(tmp_path: Path) -> None:
+    data = Dataset([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])
+    formulation = "linear + nearest + bounded(dmin=0.001234567890123)"
+    learned = learn(data, formulation, strategy="direct")
+    result = replace(learned.result, bound=-0.0, build_s=1.0, lp_s=0.25, solve_s=0.5)
+    text = write_report(replace(learned, result=result), tmp_path).read_text(encoding="utf-8")
+    assert "bounded(dmin=0.00123457)" in text
+    assert "0.0012345678" not in text
+    assert "<td>bound</td><td>0</td>" in text
+    assert "<td>time</td><td>build 1.00 s, LP 0.25 s, solve 0.50 s</td>" in text
+
+
 @pytest.mark.parametrize("formulation", ["linear + nearest", "quadratic + nearest"])
 def test_what_a_metric_does_not_allow_is_left_out(tmp_path: Path, formulation: str) -> None:
     data = Dataset([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])

@@ -38,6 +38,19 @@ def test_every_point_is_drawn_once_and_outliers_are_ringed(found: Diagnosis) -> 
     ]  # fmt: skip
 
 
+def test_interior_points_are_pale_with_a_rim_of_their_colour(found: Diagnosis) -> None:
+    ax = plot_parts(found)
+    first, last = ax.collections[0], ax.collections[found.data.n_classes]
+    full = last.get_facecolors()[0][:3]
+    np.testing.assert_allclose(first.get_edgecolors()[0][:3], full)
+    np.testing.assert_allclose(first.get_facecolors()[0], [*(1 - 0.35 * (1 - full)), 1.0])
+    # Those that count are drawn above those that do not.
+    parts = [found.parts == "interior", found.parts != "interior"]
+    sizes = [len(np.asarray(c.get_offsets())) for c in ax.collections[:20]]
+    classes = [(part & (found.data.y == c)).sum() for part in parts for c in range(10)]
+    assert sizes == classes
+
+
 def test_chosen_features_and_wrong_ones() -> None:
     data = mlmio.load_dataset("iris", per_class=10)
     found = mlmio.diagnose(Metric({2: np.eye(4)}, 4, data.scaling), data)
@@ -78,6 +91,9 @@ def test_signatures_are_rows_by_class() -> None:
     expected = (data.X - data.X.mean(axis=0))[[1, 0, 2]][:, [1, 0]] * [2.0, 1.0]
     np.testing.assert_allclose(drawn, expected)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    bar = ax.images[0].colorbar
+    assert bar.ax.get_ylabel() == "coordinate less its mean over all points"
+    assert bar.vmax == -bar.vmin == np.abs(expected).max()
 
 
 @pytest.mark.parametrize("draw", [plot_coordinates, plot_signatures])
