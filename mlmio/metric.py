@@ -350,8 +350,9 @@ def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
         raise DataError("cannot read a metric from an empty text: give JSON, or the path of a file")
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "this text" if is_text else str(source)
+    text = str(source) if is_text else _text_of(source)
     try:
-        content = json.loads(str(source) if is_text else _text_of(source))
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
         raise DataError(
@@ -365,6 +366,6 @@ def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
 def _text_of(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
         raise DataError(f"cannot read a metric from {path} ({reason}): {GIVE}") from error

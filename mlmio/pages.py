@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Callable
 from html import escape
 from io import BytesIO
@@ -44,13 +45,12 @@ def check_folder(folder: str | Path) -> Path:
         If it cannot be made or written to, or matplotlib is not installed.
     """
     require_matplotlib()
-    path = Path(folder).expanduser()
+    path = Path(os.path.expanduser(folder))
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MlmioError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror or error}"
-        ) from error
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise MlmioError(f"cannot make the folder {str(folder)!r}: {reason}") from error
     check_writable(path / PAGE)
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,8 +53,9 @@ def read_points(
     from mlmio.data import load_dataset, read_table
     from mlmio.data.files import NO_LABEL
 
-    path = Path(name).expanduser()
-    if not path.is_file():
+    # Unlike the methods of Path, these answer for names of any length.
+    path = Path(os.path.expanduser(name))
+    if not os.path.isfile(path):
         data = load_dataset(name, scale="none", label=label, data_dir=data_dir)
         if len(features) != data.D:
             raise DataError(

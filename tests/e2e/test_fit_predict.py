@@ -307,9 +307,13 @@ def test_data_that_the_formulation_does_not_allow_fail(folder: Path) -> None:
         (["predict", "absent.json", "iris"], "cannot read a metric from absent.json"),
         (
             ["predict", "absent.json", "iris"],
-            "absent.json (No such file or directory): give a file that 'mlmio fit' wrote with",
+            "mlmio: cannot read a metric from absent.json (No such file or directory): give a file "
+            "that 'mlmio fit' wrote with --output, or that to_json wrote",
         ),
-        (["predict", ".", "iris"], "cannot read a metric from . (Is a directory): give a file"),
+        (
+            ["predict", ".", "iris"],
+            "mlmio: cannot read a metric from . (Is a directory): give a file",
+        ),
         (["predict", "bad.json", "iris"], "bad.json is not a metric written by mlmio: give a file"),
         (["predict", "list.json", "iris"], "list.json is not a metric written by mlmio: give"),
         (
@@ -318,7 +322,7 @@ def test_data_that_the_formulation_does_not_allow_fail(folder: Path) -> None:
         ),
         (
             ["predict", "junk.json", "iris"],
-            "junk.json is not a metric written by mlmio, since it is not JSON (",
+            "mlmio: cannot read a metric from junk.json (",
         ),
         (
             ["predict", "deep.json", "iris"],
@@ -326,6 +330,9 @@ def test_data_that_the_formulation_does_not_allow_fail(folder: Path) -> None:
         ),
         (["predict", "plain.json", "iris"], "plain.json has a metric without points"),
         (["predict", "m.json", "nope.csv"], "There is no file nope.csv"),
+        (["predict", "m.json", f"{'x' * 5000}.csv"], "There is no file xxx"),
+        (["predict", "m.json", "~nobody-at-all/x.csv"], "There is no file ~nobody-at-all/x.csv"),
+        (["fit", "iris", "--report", "a\0b"], "cannot make the folder 'a\\x00b': embedded null"),
         (
             ["predict", "m.json", "wine"],
             "wine has 13 features and the metric in m.json is for 2, 'u', 'v': give data that",
