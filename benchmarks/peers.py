@@ -97,7 +97,7 @@ def main() -> None:
     packages = ("linopy", "pyscipopt", "gurobipy", "metric-learn", "scikit-learn")
     facts = {
         "options": options,
-        "machine": {key: value for key, value in describe().items() if key != "node"},
+        "machine": describe(),
         "load_before": round(load, 2),
         "peers": {name: version(name) for name in packages},
     }

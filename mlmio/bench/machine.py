@@ -27,10 +27,12 @@ NO_PART = ("bench", "commands", "pictures")
 
 
 def describe() -> dict[str, Any]:
-    """Processor, memory, Python, versions of packages and solvers, and the date."""
+    """Processor, memory, Python, versions of packages and solvers, and the date.
+
+    Not the name of the machine, which says nothing of speed: results are passed on.
+    """
     return {
         "date": date.today().isoformat(),
-        "node": platform.node(),
         "processor": _processor(),
         "cores": os.cpu_count(),
         "usable_cores": len(usable_cores()),
