@@ -146,6 +146,13 @@ class Finding:
         """What the optimum is at most, where it is known."""
         return self.lower + self.rel_gap * abs(self.lower)
 
+    @property
+    def proven_at_most(self) -> float:
+        """What no solution exceeds if the proof is right; infinite where there is none."""
+        if self.result.status == "infeasible":
+            return -math.inf
+        return self.optimum_at_most if self.proven else math.inf
+
 
 def findings(runs: Sequence[Run], rel_gap: float) -> list[Finding]:
     """Runs that have a result."""
@@ -165,9 +172,13 @@ def judge(found: Sequence[Finding]) -> tuple[Verdict, ...]:
 
 
 def contradicted(found: Sequence[Finding]) -> list[Finding]:
-    """Return the results whose optimum a verified solution exceeds that must not."""
-    proven = [f for f in found if f.proven]
-    return [f for f in proven if _beyond(f, f.optimum_at_most, found)]
+    """Return the results whose proof others contradict.
+
+    An optimum that a solution exceeds that must not, infeasibility where there is a verified
+    solution, and unboundedness of what another result bounds.
+    """
+    bounded = {a for b in found for a in _beyond(b, b.upper[0], found) if a.lower == math.inf}
+    return [f for f in found if f in bounded or _beyond(f, f.proven_at_most, found)]
 
 
 def related(found: Sequence[Finding]) -> bool:

@@ -38,7 +38,7 @@ class Side:
     Parameters
     ----------
     rank : {"solved", "solution", "none", "wrong"}
-        Proven and verified; with a verified incumbent; without one; failed or unverified.
+        Proven; with a verified incumbent; without one; failed, unverified or contradicted.
     status : str
         The worst status of the repetitions.
     seconds : float
@@ -235,6 +235,8 @@ def _changes(before: Side, after: Side, noise: float) -> Iterator[tuple[str, str
     statuses = f"{before.status} → {after.status}"
     if before.rank != after.rank:
         yield _of_rank(before, after), statuses, _RANKS[after.rank] < _RANKS[before.rank]
+    elif before.rank == "solved" and before.status != after.status:
+        yield "another proof", statuses, True
     elif before.rank == "solved":
         yield from _slower(before, after, noise)
     elif before.status != after.status:

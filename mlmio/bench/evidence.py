@@ -24,6 +24,9 @@ INSTANCE = ("dataset", "sampling", "N", "seed")
 CONTESTANT = ("composition", "solver", "strategy", "threads")
 SETTING = ("time_limit", "rel_gap", "memory_mib")
 
+#: Statuses that are proofs without a solution, in which there is nothing to verify.
+PROOFS = ("infeasible", "unbounded")
+
 NUMBERS = ("objective", "bound", "lp_bound", "root_bound", "nodes", "build_s", "lp_s", "solve_s")
 SIZES = ("rows", "columns", "binaries", "nonzeros")
 COLUMNS = (
@@ -65,6 +68,7 @@ class Evidence:
         wrong = cases["key"].isin(contradicted)
         cases["contradicted"] = wrong
         cases["solved"] = cases["solved"].astype(bool) & ~wrong
+        cases["gap"] = cases["gap"].where(~wrong, math.inf)
         cases["counted_s"] = cases["counted_s"].where(
             ~wrong, cases[["counted_s", "time_limit"]].max(axis=1)
         )
@@ -134,7 +138,7 @@ def row_of(record: Record) -> dict[str, Any]:
         status, verified = record.outcome, False
     numbers = {name: _number(result.get(name)) for name in (*NUMBERS, *SIZES, "outliers")}
     seconds = sum(_number(result[name]) for name in ("build_s", "lp_s", "solve_s") if result)
-    solved = status == "optimal" and verified
+    solved = (status == "optimal" and verified) or status in PROOFS
     took = seconds if result else float(record.wall_s)
     limit = limits["time_limit"]
     return {
@@ -152,7 +156,7 @@ def row_of(record: Record) -> dict[str, Any]:
         "contradicted": False,
         "seconds": seconds if result else math.nan,
         "counted_s": took if solved or math.isnan(limit) else max(limit, took),
-        "gap": _gap(numbers["objective"], numbers["bound"], verified),
+        "gap": 0.0 if status in PROOFS else _gap(numbers["objective"], numbers["bound"], verified),
         "wall_s": float(record.wall_s),
         "peak_mib": _number(record.peak_mib),
         "contended": bool(record.contended),

@@ -35,7 +35,8 @@ MISLEADS = (
 TIME = "The share of instances that are solved within a time: building, LP bound and solve."
 GAP = (
     "The share of instances whose relative gap at the end is at most so much. At the left are "
-    "those that are solved to no gap; what has no verified incumbent or no bound is never reached."
+    "those that are solved to no gap, and those that are proven to have no solution or no bound; "
+    "what has no verified incumbent, or none that is bounded, is never reached."
 )
 SCALING = (
     "Time against N, up to the first size at which an instance is unsolved, with the fit of a "

@@ -107,10 +107,12 @@ FAILURES = (
 
 HOW_TO_READ = f"""
 <details><summary>How to read this</summary><ul>
-<li><b>Solved</b> means proven optimal and verified from the data alone. What is claimed and not
-verified counts as unsolved, and so do crashes and solves that were refused.</li>
-<li><b>Wrong</b> are results that do not hold in the data, and optima that a verified solution of an
-equivalent formulation, or of a restriction, exceeds. They count as unsolved.</li>
+<li><b>Solved</b> means proven: an optimum that is verified from the data alone, or a proof that
+there is no solution or no bound. What is claimed and not verified counts as unsolved, and so do
+crashes and solves that were refused.</li>
+<li><b>Wrong</b> are results that do not hold in the data, and proofs that equivalent formulations
+or restrictions contradict: optima that a verified solution exceeds, infeasibility where there is a
+verified solution, no bound where there is one. They count as unsolved.</li>
 <li><b>Time</b> is what one waits for: building the model, the LP bound and the solve, in wall-clock
 seconds. The mean is the geometric one shifted by {SHIFT_S:g} s. An unsolved instance counts as its
 time limit, or as long as it took if that is more.</li>
@@ -164,7 +166,7 @@ def _lead(evidence: Evidence) -> str:
     said = (
         f"{counted(len(cases), 'case')} of {contestants} on "
         f"{counted(cases['instance'].nunique(), 'instance')}{when}: "
-        f"{int(cases['solved'].sum())} solved and verified"
+        f"{int(cases['solved'].sum())} solved"
     )
     if contended:
         said += f"; {counted(contended, 'timing')} contended ({CONTENDED})"

@@ -17,6 +17,9 @@ from mlmio.cli import app
 from mlmio.commands import bench_report
 from mlmio.tables import plain
 
+NOTHING = {"verified": False, "objective": None, "bound": None, "lp_bound": None}
+SOLVED = ("newly solved", False)
+
 
 def runs(folder: Path, before: list[Any], after: list[Any]) -> tuple[Path, Path]:
     return write_run(folder / "a", *before), write_run(folder / "b", *after)
@@ -44,6 +47,8 @@ def compared(folder: Path, before: Any, after: Any, noise: float = 0.25) -> Diff
         ({"outcome": "crashed"}, {"status": "feasible"}, "no longer crashed", False),
         ({"outcome": "crashed"}, {"outcome": "timed out"}, "ends differently", False),
         ({}, {"objective": 0.51, "bound": 0.51}, "another optimum", True),
+        ({}, {"status": "infeasible", **NOTHING}, "another proof", True),
+        ({"status": "no_incumbent", **NOTHING}, {"status": "infeasible", **NOTHING}, *SOLVED),
         ({}, {"objective": 0.5 + 1e-6, "bound": 0.5 + 1e-6}, None, None),
     ],
 )

@@ -66,6 +66,21 @@ def test_unverified_results_are_all_there(tmp_path: Path) -> None:
     assert "scip · direct claims to be optimal" in findings.wrong["text"][1]
 
 
+def test_infeasible_beside_a_verified_solution_is_a_breach(tmp_path: Path) -> None:
+    none = {"status": "infeasible", "verified": False, "objective": None, "bound": None}
+    findings = found(
+        tmp_path,
+        record("a", status="feasible", bound=0.8, composition=BIGM),
+        record("b", composition=MCCORMICK, lp_bound=None, **none),
+        record("c", composition="linear + quadratic + nearest + bigm", lp_bound=None, **none),
+    )
+    # The third is a relaxation of the first: its linear terms alone are a solution of it too.
+    assert findings.contradicted == {"b", "c"}
+    assert findings.wrong["kind"].tolist() == ["breach", "breach"]
+    assert all("is said to be infeasible, but" in text for text in findings.wrong["text"])
+    assert all("has a verified solution of 0.5" in text for text in findings.wrong["text"])
+
+
 def test_bounds_of_different_strategies_are_not_held_to_one_another(tmp_path: Path) -> None:
     disjunctive = {"solver": None, "strategy": "disjunctive", "lp_bound": 5.0}
     findings = found(

@@ -70,7 +70,7 @@ def test_the_page_has_all_in_it_and_what_is_wrong_first(run: Path, page: Path) -
         "Cases",
         "Machine",
     ]
-    assert "22 cases of 8 contestants on 3 instances, 2026-01-02: 19 solved and verified" in text
+    assert "22 cases of 8 contestants on 3 instances, 2026-01-02: 19 solved" in text
     # Profile with its note, times, gaps, and one data set over N.
     assert text.count("<figure>") == text.count("data:image/svg+xml;base64,") == 4
     assert "Gould and Scott 2016" in text

@@ -82,6 +82,45 @@ def test_an_optimum_that_another_exceeds_is_not_solved(tmp_path: Path) -> None:
     assert (found["highs"]["solved"], found["highs"]["wrong"]) == (1, 0)
 
 
+@pytest.mark.parametrize("status", ["infeasible", "unbounded"])
+def test_a_proof_without_a_solution_is_solved(tmp_path: Path, status: str) -> None:
+    proof = {"status": status, "verified": False, "objective": None, "bound": None}
+    (contest,) = held(
+        tmp_path,
+        record("a", solve_s=3.0, lp_bound=None, **proof),
+        record("b", solver="scip", solve_s=1.0, lp_bound=None, **proof),
+        record("c", solver="cbc", **{**proof, "status": "no_incumbent"}, lp_bound=None),
+    )
+    found = rows(contest)
+    assert [(row["solved"], row["wrong"]) for row in found.values()] == [(1, 0), (1, 0), (0, 0)]
+    assert found["highs"]["time_s"] == pytest.approx(3.0)
+    assert found["scip"]["time_s"] == pytest.approx(1.0)
+    assert found["cbc"]["time_s"] == pytest.approx(10.0)
+    # Profiles and curves: times, and no gap.
+    assert contest.matrix("seconds")["linear + nearest + bigm · highs · direct"].tolist() == [3.0]
+    assert contest.matrix("gap").to_numpy().tolist() == [[math.inf, 0.0, 0.0]]
+
+
+def test_a_proof_that_a_verified_solution_contradicts_is_wrong(tmp_path: Path) -> None:
+    none = {"verified": False, "objective": None, "bound": None, "lp_bound": None}
+    (contest,) = held(
+        tmp_path,
+        record("a", status="feasible", bound=0.8),
+        record("b", solver="scip", status="infeasible", **none),
+    )
+    found = rows(contest)
+    assert (found["scip"]["solved"], found["scip"]["wrong"]) == (0, 1)
+    assert found["scip"]["time_s"] == pytest.approx(10.0)
+    assert (found["highs"]["solved"], found["highs"]["wrong"]) == (0, 0)
+    assert contest.matrix("gap")["linear + nearest + bigm · scip · direct"].tolist() == [math.inf]
+
+
+def test_without_bound_and_bounded_neither_counts(tmp_path: Path) -> None:
+    none = {"verified": False, "objective": None, "bound": None, "lp_bound": None}
+    (contest,) = held(tmp_path, record("a"), record("b", solver="scip", status="unbounded", **none))
+    assert contest.summary[["solved", "wrong"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+
+
 def test_repetitions_are_one_instance_and_their_median_counts(tmp_path: Path) -> None:
     times = {"a": 1.0, "b": 5.0, "c": 2.0}
     (contest,) = held(
