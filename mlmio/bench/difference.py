@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str, str]
 
-#: Within these a time is noise: relative, and in seconds.
-NOISE, LEAST_S = 0.25, 0.1
+#: Within these a time is noise: as a share of the smaller time, and in seconds. A choice: caches,
+#: clock rates and other work of the system move short solves by tenths of a second.
+NOISE, LEAST_S = 0.3, 0.5
 # Width to which names may be wrapped.
 LEAST = 20
 
 WHAT = ("instance", "contestant", "setting")
 # A smaller rank is worse; within one an incumbent decides.
-_RANKS = {"solved": 3, "solution": 2, "none": 1, "wrong": 0}
+_RANKS = {"solved": 4, "solution": 3, "none": 2, "refused": 1, "wrong": 0}
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Side:
 
     Parameters
     ----------
-    rank : {"solved", "solution", "none", "wrong"}
-        Proven; with a verified incumbent; without one; failed, unverified or contradicted.
+    rank : {"solved", "solution", "none", "refused", "wrong"}
+        Proven; with a verified incumbent; without one; not run; failed, unverified or contradicted.
     status : str
         The worst status of the repetitions.
     seconds : float
@@ -49,6 +50,8 @@ class Side:
         Best verified objective; NaN where there is none.
     contended : bool
         Whether any repetition was.
+    repetitions : int
+        How many there are.
     """
 
     rank: str
@@ -57,6 +60,7 @@ class Side:
     spread: float
     objective: float
     contended: bool
+    repetitions: int
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,8 @@ class Difference:
         Regressions first.
     compared : int
         Cases in both.
-    only : tuple of (tuple of str, tuple of str)
-        Cases in the first alone, and in the second alone.
+    new : tuple of str
+        Cases in the second alone.
     ratio : float
         Geometric mean of the times of the second over those of the first, where both solve
         without contention; NaN where there are none.
@@ -101,14 +105,17 @@ class Difference:
         How many these are.
     notes : tuple of str
         What makes the comparison less sure.
+    noise : float
+        Relative band within which times are the same.
     """
 
     changes: tuple[Change, ...]
     compared: int
-    only: tuple[tuple[str, ...], tuple[str, ...]]
+    new: tuple[str, ...]
     ratio: float
     solved_by_both: int
     notes: tuple[str, ...]
+    noise: float
 
     @property
     def regressions(self) -> int:
@@ -136,9 +143,12 @@ class Difference:
         if self.changes:
             yield table(_columns(self.changes), options.max_width)
             yield ""
-        for name, cases in zip(("first", "second"), self.only, strict=True):
-            yield from (Text(f"only in the {name}: {case}") for case in cases)
+        yield from (Text(f"only in the second: {case}") for case in self.new)
         yield from (Text(f"note: {note}") for note in self.notes)
+        yield Text(
+            f"times within a factor of {1.0 + self.noise:g}, within {LEAST_S:g} s, or within the "
+            f"spread of repetitions count as the same"
+        )
         yield Text(self.summary)
 
 
@@ -147,14 +157,16 @@ def difference(first: str | Path, second: str | Path, noise: float = NOISE) -> D
 
     Cases are matched by what was asked: points, formulation, solver, strategy, threads, seed and
     limits, whatever the versions. A time is different if it differs by more than the noise: the
-    share `noise` of the first, 0.1 s, and the spread over repetitions in either.
+    share `noise` of the smaller, 0.5 s, and the spread over repetitions in either. A case of the
+    first run that the second does not have is a regression, and so is each damaged file of the
+    second.
 
     Parameters
     ----------
     first, second : str or Path
         Folders that ``mlmio bench run`` wrote.
     noise : float
-        Relative band.
+        Relative band; 0.3 is for a factor of 1.3 either way.
 
     Raises
     ------
@@ -162,7 +174,7 @@ def difference(first: str | Path, second: str | Path, noise: float = NOISE) -> D
         If a folder holds no run, the band is no number from zero on, or no case is in both.
     """
     if not (math.isfinite(noise) and noise >= 0.0):
-        raise MlmioError(f"the noise is {noise:g}: give a share from 0 on, as 0.25 for 25%")
+        raise MlmioError(f"the noise is {noise:g}: give a share from 0 on, as 0.3 for 30%")
     runs = [_read(Path(folder).expanduser()) for folder in (first, second)]
     before, after = (_sides(run.cases) for run in runs)
     both = [name for name in before if name in after]
@@ -175,6 +187,12 @@ def difference(first: str | Path, second: str | Path, noise: float = NOISE) -> D
         for name in both
         for what, numbers, worse in _changes(before[name], after[name], noise)
     ]
+    changes += [
+        Change(*_names(name, (before, after)), "lost", f"{before[name].status} → no record", True)
+        for name in before
+        if name not in after
+    ]
+    changes += [Change(said, "", "damaged file", "", True) for said in runs[1].damaged]
     changes.sort(key=lambda change: not change.worse)
     ratios = [
         after[name].seconds / before[name].seconds
@@ -184,10 +202,11 @@ def difference(first: str | Path, second: str | Path, noise: float = NOISE) -> D
     return Difference(
         tuple(changes),
         len(both),
-        (_missing(before, after), _missing(after, before)),
+        tuple(" · ".join(_names(name, (before, after))) for name in after if name not in before),
         shifted_geometric_mean(ratios, 0.0),
         len(ratios),
         tuple(_notes(runs)),
+        noise,
     )
 
 
@@ -215,6 +234,7 @@ def _side(cases: pd.DataFrame) -> Side:
         float(solved.max() - solved.min()) if len(solved) else 0.0,
         float(verified.max()),
         bool(cases["contended"].any()),
+        len(cases),
     )
 
 
@@ -223,6 +243,8 @@ def _rank(case: Any) -> str:
         return "solved"
     if case.contradicted or case.status == "unverified" or case.status in FAILED:
         return "wrong"
+    if case.status == "refused":
+        return "refused"
     return "solution" if case.verified else "none"
 
 
@@ -233,6 +255,8 @@ def _timed(side: Side) -> bool:
 def _changes(before: Side, after: Side, noise: float) -> Iterator[tuple[str, str, bool]]:
     """What is different in words and in numbers, and whether it is worse."""
     statuses = f"{before.status} → {after.status}"
+    if after.repetitions < before.repetitions:
+        yield "lost repetitions", f"{before.repetitions} → {after.repetitions}", True
     if before.rank != after.rank:
         yield _of_rank(before, after), statuses, _RANKS[after.rank] < _RANKS[before.rank]
     elif before.rank == "solved" and before.status != after.status:
@@ -245,20 +269,20 @@ def _changes(before: Side, after: Side, noise: float) -> Iterator[tuple[str, str
 
 
 def _of_rank(before: Side, after: Side) -> str:
-    if after.rank == "wrong":
+    if after.rank in ("refused", "wrong"):
         return f"newly {after.status}"
     if after.rank == "solved":
         return "newly solved"
     if before.rank == "solved":
         return "no longer solved"
-    if before.rank == "wrong":
+    if before.rank in ("refused", "wrong"):
         return f"no longer {before.status}"
     return "newly with a solution" if after.rank == "solution" else "no longer with a solution"
 
 
 def _slower(before: Side, after: Side, noise: float) -> Iterator[tuple[str, str, bool]]:
     a, b = before.seconds, after.seconds
-    if abs(b - a) <= max(noise * a, LEAST_S, before.spread, after.spread):
+    if abs(b - a) <= max(noise * min(a, b), LEAST_S, before.spread, after.spread):
         return
     # A contended time is no evidence.
     contended = before.contended or after.contended
@@ -287,13 +311,11 @@ def _names(name: Name, sides: Iterable[Mapping[Name, Side]]) -> tuple[str, str]:
     return instance, f"{contestant}{f' · {setting}' if several else ''}"
 
 
-def _missing(here: Mapping[Name, Side], there: Mapping[Name, Side]) -> tuple[str, ...]:
-    return tuple(" · ".join(_names(name, (here, there))) for name in here if name not in there)
-
-
 def _notes(runs: list[Evidence]) -> Iterator[str]:
-    for run in runs:
-        yield from (f"left out: {said}" for said in run.damaged)
+    yield from (f"left out of the first: {said}" for said in runs[0].damaged)
+    for name, run in zip(("first", "second"), runs, strict=True):
+        if run.missing:
+            yield f"the {name} run is not finished: {counted(run.missing, 'case')} to go"
     processors = [{str(machine.get("processor")) for machine in run.machines} for run in runs]
     if processors[0] != processors[1]:
         told = " and ".join(", ".join(sorted(names)) or "none" for names in processors)

@@ -14,7 +14,7 @@ Run = Annotated[
 ]
 
 # mlmio.bench.difference.NOISE, without loading it for a line of help.
-NOISE = 0.25
+NOISE = 0.3
 
 
 def report(
@@ -52,14 +52,16 @@ def diff(
     noise: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Times that differ by no more than this share are the same."
+            metavar="SHARE",
+            help="Times that differ by no more than this share of the smaller one, or by half a "
+            "second, are the same.",
         ),
     ] = NOISE,
 ) -> None:
     """Compare two runs case by case, and end with 1 where the second is worse.
 
-    Worse is: no longer solved, newly failed or unverified, slower than the noise allows, another
-    optimum, a much worse incumbent.
+    Worse is: lost, damaged, no longer solved, newly failed or unverified, slower than the noise
+    allows, another optimum, a much worse incumbent.
 
     Example: mlmio bench diff last-week nightly
     """
