@@ -66,11 +66,17 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Points, formulation and what solves it, in a few words."""
-        size = "" if self.facts["N"] is None else f" N={self.facts['N']}"
-        solver = "" if self.asked["solver"] is None else f"{self.asked['solver']} "
-        how = f"{solver}{self.asked['strategy']}"
-        return f"{self.asked['dataset']}{size} · {self.asked['composition']} · {how}"
+        """Points, formulation and what solves it, with the seeds and sizes that tell draws apart."""
+        asked = self.asked
+        sizes = {"N": self.facts["N"], **{name: asked[name] for name in ("features", "classes")}}
+        drawn = [f"{name}={size}" for name, size in sizes.items() if size is not None]
+        points = " ".join([asked["dataset"], *drawn, f"seed={asked['data_seed']}"])
+        solver = "" if asked["solver"] is None else f"{asked['solver']} "
+        repeated = {"threads": 1, "seed": 0, "repetition": 0}
+        how = [f"{name}={asked[name]}" for name, usual in repeated.items() if asked[name] != usual]
+        return " · ".join(
+            [points, asked["composition"], " ".join([f"{solver}{asked['strategy']}", *how])]
+        )
 
 
 def plan(suite: Suite, data_dir: str | None = None) -> list[Case]:

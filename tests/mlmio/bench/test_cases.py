@@ -89,7 +89,7 @@ def test_what_is_in_a_file_counts_and_not_where_it_is(tmp_path: Path) -> None:
 def test_a_missing_data_set_is_a_case_all_the_same(tmp_path: Path) -> None:
     (case,) = planned(BASE.replace("iris", "nowhere/none.csv"), str(tmp_path))
     assert case.facts == {"N": None, "D": None, "classes": None}
-    assert "none.csv ·" in case.name
+    assert "none.csv seed=0 ·" in case.name
 
 
 def test_packages_of_a_case(bad_solvers: Path) -> None:

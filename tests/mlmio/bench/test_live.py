@@ -38,13 +38,13 @@ def test_a_line_for_each_case(capsys: pytest.CaptureFixture[str]) -> None:
         live.ended(second, None)
         live.ended(second, record(second, "crashed", "ended by SIGSEGV"))
         live.ended(third, record(third, "refused"))
-    name = "iris N=6 · linear + bigm + nearest · highs direct"
+    name = "iris N=6 seed=0 · linear + bigm + nearest · highs direct"
     assert capsys.readouterr().err.splitlines() == [
         "waiting for workers to join the scheduler",
         f"2/4 {name} · optimal 0.25 · 1.5 s · 0 s left",
-        f"{name}: its worker is gone, it will be run again",
-        f"3/4 {name} · crashed: ended by SIGSEGV · 0 s left",
-        f"4/4 {name} · refused",
+        f"{name} repetition=1: its worker is gone, it will be run again",
+        f"3/4 {name} repetition=1 · crashed: ended by SIGSEGV · 0 s left",
+        f"4/4 {name} repetition=2 · refused",
     ]
     assert live.done == 4
 

@@ -55,6 +55,9 @@ def test_a_suite_is_every_combination_of_its_parts() -> None:
         ("wine", 4, 4, 2),
     }
     assert {d["seed"] for d in described} == {7}
+    # Draws, sizes, threads and repetitions are told apart where the run gets on.
+    assert len({case.name for case in cases}) == len(cases)
+    assert sum("iris N=6 seed=1 ·" in case.name for case in cases) == len(cases) // 6
     assert {d["sampling"] for d in described if d["dataset"] == "wine"} == {
         "per_class=2, features=2, classes=2, seed=0, scale=standard",
         "per_class=2, features=4, classes=2, seed=0, scale=standard",
@@ -74,6 +77,7 @@ def test_shipped_suites_are_good(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert suite.title
     cases = plan(suite)
     assert cases
+    assert len({case.name for case in cases}) == len(cases)
     missing = {case.asked["dataset"] for case in cases if case.facts["N"] is None}
     assert missing == ({"cod_rna", "diabetes"} if name == "paper" else set())
 
