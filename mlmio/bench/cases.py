@@ -66,7 +66,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Points, formulation and what solves it, with the seeds and sizes that tell draws apart."""
+        """Points, formulation and what solves it, with what tells draws and repetitions apart."""
         asked = self.asked
         sizes = {"N": self.facts["N"], **{name: asked[name] for name in ("features", "classes")}}
         drawn = [f"{name}={size}" for name, size in sizes.items() if size is not None]

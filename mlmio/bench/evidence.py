@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mlmio.bench.folder import RunFolder
+from mlmio.bench.folder import About, RunFolder
 from mlmio.bench.records import Record, paths_in
 from mlmio.bench.statistics import Array
 from mlmio.errors import MlmioError
@@ -54,6 +54,8 @@ class Evidence:
         The machines, each once.
     missing : int
         Cases of the suite that have no file, as after an interruption.
+    title, description : str
+        What the suite is for; nothing where the run does not say so.
     """
 
     cases: pd.DataFrame
@@ -61,6 +63,8 @@ class Evidence:
     damaged: tuple[str, ...]
     machines: tuple[Mapping[str, Any], ...]
     missing: int = 0
+    title: str = ""
+    description: str = ""
 
     def without(self, contradicted: Collection[str]) -> Self:
         """Return the same with some cases unsolved, whatever they claim."""
@@ -109,14 +113,20 @@ def read_run(out: Path) -> Evidence:
         trajectories[record.key] = trajectory
         if record.machine:
             machines[str(_lasting(record.machine))] = _lasting(record.machine)
-    asked = len(rows) + len(damaged)
+    there, about = len(rows) + len(damaged), About()
     try:
-        asked = max(asked, RunFolder(out).asked)
+        about = RunFolder(out).about()
     except MlmioError as error:
         damaged.append(str(error))
-    cases = pd.DataFrame(rows, columns=list(COLUMNS))
-    missing = max(0, asked - len(rows) - len(damaged))
-    return Evidence(cases, trajectories, tuple(damaged), tuple(machines.values()), missing)
+    return Evidence(
+        pd.DataFrame(rows, columns=list(COLUMNS)),
+        trajectories,
+        tuple(damaged),
+        tuple(machines.values()),
+        max(0, about.cases - there),
+        about.title,
+        about.description,
+    )
 
 
 def row_of(record: Record) -> dict[str, Any]:

@@ -9,17 +9,21 @@ import numpy as np
 
 from mlmio.bench.statistics import Array, performance_ratios, power_law, share_within
 from mlmio.bench.tables import Contest, scaling_data
+from mlmio.bench.ticks import apart, ticks_between
 from mlmio.pages import figure
 from mlmio.pictures.drawing import bare, color, line, marker, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 # More curves than these cannot be told apart: the first of the summary are drawn.
 MOST_CURVES = 12
 # Further right it is all the same.
 MOST_GAP = 10.0
 WIDTH, HEIGHT, LINE = 5.2, 3.3, 0.2
+# Room below the shortest and above the longest time, as a factor.
+MARGIN = 1.3
 # Letters of a legend's entry that has a line of its own.
 LONG = 26
 
@@ -99,15 +103,25 @@ def _steps(
     ax.grid(color="#CCCCCC", linewidth=0.5)
 
 
+def _label(axis: Axis, ends: tuple[float, float], unit: str = "", factor: float = 1.0) -> None:
+    """Label a logarithmic axis from end to end, its minor ticks not at all."""
+    from matplotlib.ticker import NullFormatter
+
+    at = ticks_between(*ends)
+    axis.set_ticks(at, [f"{factor * value:g}{unit}" for value in at])
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _profile(ax: Axes, contest: Contest, names: dict[str, str]) -> None:
     times = contest.matrix("seconds")
     # The fastest of all, drawn or not.
     ratios = performance_ratios(times.to_numpy(float))
     curves = {name: share_within(ratios[:, times.columns.get_loc(name)]) for name in names}
     finite = ratios[np.isfinite(ratios)]
-    _steps(ax, names, curves, (1.0, 1.1 * max(2.0, finite.max(initial=1.0))))
+    ends = (1.0, 1.1 * max(2.0, finite.max(initial=1.0)))
+    _steps(ax, names, curves, ends)
     ax.set_xlabel("τ: time over that of the fastest")
-    ax.xaxis.set_major_formatter("{x:g}")
+    _label(ax.xaxis, ends)
 
 
 def _times(ax: Axes, contest: Contest, names: dict[str, str]) -> None:
@@ -117,9 +131,10 @@ def _times(ax: Axes, contest: Contest, names: dict[str, str]) -> None:
     values = values[np.isfinite(values)]
     limit = float(contest.cells["limit"].max())
     last = max(limit if np.isfinite(limit) else 0.0, values.max(initial=1.0))
-    _steps(ax, names, curves, (0.8 * values.min(initial=last / 2), 1.1 * last))
+    ends = (0.8 * values.min(initial=last / 2), 1.1 * last)
+    _steps(ax, names, curves, ends)
     ax.set_xlabel("seconds")
-    ax.xaxis.set_major_formatter("{x:g}")
+    _label(ax.xaxis, ends)
 
 
 def _gaps(ax: Axes, contest: Contest, names: dict[str, str]) -> None:
@@ -129,9 +144,10 @@ def _gaps(ax: Axes, contest: Contest, names: dict[str, str]) -> None:
     values = values[np.isfinite(values) & (values > 0.0)]
     # No gap has no place on a logarithmic axis: it is at its left end.
     first = 10.0 ** np.floor(np.log10(max(1e-6, 0.5 * values.min(initial=2e-4))))
-    _steps(ax, names, curves, (first, min(MOST_GAP, max(1.0, 1.1 * values.max(initial=0.0)))))
+    ends = (first, min(MOST_GAP, max(1.0, 1.1 * values.max(initial=0.0))))
+    _steps(ax, names, curves, ends)
     ax.set_xlabel("relative gap")
-    ax.xaxis.set_major_formatter(lambda x, _: f"{100 * x:g}%")
+    _label(ax.xaxis, ends, "%", 100.0)
 
 
 def _scalings(contest: Contest, names: dict[str, str], more: str) -> list[str]:
@@ -167,7 +183,11 @@ def _scaling(ax: Axes, part: dict[str, Any], names: dict[str, str]) -> None:
             ends = np.array([N.min(), N.max()])
             ax.plot(ends, law.at(ends), color=color(n), linestyle=line(n))
     ax.set(xscale="log", yscale="log", xlabel="N", ylabel="seconds")
-    ax.set_xticks(sizes, [f"{N:g}" for N in sizes])
+    labelled = apart(sizes)
+    ax.set_xticks(labelled, [f"{N:g}" for N in labelled])
     ax.minorticks_off()
-    ax.yaxis.set_major_formatter("{x:g}")
+    times = np.concatenate([cells["seconds"].to_numpy(float) for cells in part.values()])
+    shown = (float(times.min()) / MARGIN, float(times.max()) * MARGIN)
+    ax.set_ylim(shown)
+    _label(ax.yaxis, shown)
     ax.grid(color="#CCCCCC", linewidth=0.5)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from mlmio.bench.evidence import Evidence
+from mlmio.bench.order import natural
 from mlmio.composition import Composition, compose
 from mlmio.errors import CompositionError
 from mlmio.lattice import EQUIVALENT, relation
@@ -90,7 +91,7 @@ def find(evidence: Evidence) -> Findings:
     exceeded: set[str] = set()
     closed: dict[str, float] = {}
     done = evidence.cases.loc[evidence.cases["outcome"] == "done", list(CLAIM)]
-    for instance, cases in done.groupby("instance"):
+    for instance, cases in sorted(done.groupby("instance"), key=lambda part: natural(part[0])):
         keys = _found(cases)
         found = list(keys)
         statements += [(verdict.kind, str(instance), verdict.text) for verdict in judge(found)]
@@ -241,5 +242,4 @@ def _failures(cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def _several(instances: pd.Series) -> str:
-    names = list(dict.fromkeys(instances))
-    return "; ".join(names)
+    return "; ".join(sorted(set(instances), key=natural))

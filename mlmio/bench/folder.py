@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mlmio.bench.records import FOLDER, Record, path_of, paths_in
-from mlmio.bench.suite import Suite
+from mlmio.bench.suite import Suite, description
 from mlmio.errors import MlmioError
 from mlmio.writing import write_text
 
@@ -22,6 +23,23 @@ FILE = "run.json"
 LOCK = ".lock"
 #: Where records go whose cases the suite does not have any more, with these versions.
 SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True)
+class About:
+    """What the folder of a run says of its suite; nothing where it does not.
+
+    Parameters
+    ----------
+    cases : int
+        How many there are.
+    title, description : str
+        What it is for; the second is the comment at its top.
+    """
+
+    cases: int = 0
+    title: str = ""
+    description: str = ""
 
 
 class RunFolder:
@@ -123,17 +141,21 @@ class RunFolder:
                 os.replace(path, self.out / SUPERSEDED / path.name)
         return found
 
-    @property
-    def asked(self) -> int:
-        """How many cases the run has; 0 where nothing says so.
+    def about(self) -> About:
+        """Return what is written down of the suite.
 
         Raises
         ------
         MlmioError
             If the file that says so cannot be read.
         """
-        cases = (self._read() or {}).get("cases", 0)
-        return cases if isinstance(cases, int) else 0
+        content = self._read() or {}
+        cases, title, text = (content.get(name) for name in ("cases", "title", "suite"))
+        return About(
+            cases if isinstance(cases, int) else 0,
+            title if isinstance(title, str) else "",
+            description(text) if isinstance(text, str) else "",
+        )
 
     def _read(self) -> dict[str, Any] | None:
         path = self.out / FILE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mlmio.bench.evidence import Evidence
 from mlmio.bench.figures import figures
 from mlmio.bench.findings import FAILED, Findings
+from mlmio.bench.order import natural_places
 from mlmio.bench.shown import Row, Shown, count, decimals, html, words
 from mlmio.bench.tables import SHIFT_NODES, SHIFT_S, Contest
 from mlmio.tables import NOTHING, counted
@@ -72,8 +73,8 @@ SCALING = (
     Shown("r2", "R²", decimals("r2", 3)),
 )
 CASES = (
-    words("instance", "instance"),
-    words("contestant", "contestant"),
+    words("instance", "instance", narrow=True),
+    words("contestant", "contestant", narrow=True),
     count("repetition", "rep."),
     Shown("status", "status", _status, number=False),
     Shown("seconds", "time,\u00a0s", _time("seconds")),
@@ -138,7 +139,7 @@ them.</li>
 def body(name: str, evidence: Evidence, findings: Findings, parts: Sequence[Contest]) -> str:
     """Return what the page says, as HTML."""
     sections = [
-        f"<h1>Benchmark: {escape(name)}</h1>\n{_lead(evidence)}",
+        f"<h1>Benchmark: {escape(name)}</h1>\n{_about(evidence)}{_lead(evidence)}",
         *_wrong(evidence, findings),
         HOW_TO_READ if parts else "",
         *_contents(parts),
@@ -153,6 +154,13 @@ def body(name: str, evidence: Evidence, findings: Findings, parts: Sequence[Cont
 def sized(frame: pd.DataFrame) -> list[Shown]:
     """Return the columns of a table of solved counts by data set and size."""
     return [words(name, str(name)) for name in frame.columns]
+
+
+def _about(evidence: Evidence) -> str:
+    """What the suite is for, in its own words."""
+    title = f"<p><b>{escape(evidence.title)}</b></p>\n" if evidence.title else ""
+    more = f"<p>{escape(evidence.description)}</p>\n" if evidence.description else ""
+    return title + more
 
 
 def _lead(evidence: Evidence) -> str:
@@ -262,7 +270,8 @@ def _cases(cases: pd.DataFrame) -> Iterator[str]:
     """All cases, those that are not solved first."""
     if not len(cases):
         return
-    order = cases.sort_values(["solved", "instance", "contestant", "repetition"], kind="stable")
+    by = ["solved", "instance", "contestant", "repetition"]
+    order = cases.sort_values(by, kind="stable", key=natural_places)
     rest = _rest(len(order), MOST_CASES, "cases.csv")
     yield f"<h2>Cases</h2>\n<p>{counted(len(order), 'case')}, the unsolved first{rest}.</p>"
     yield html(order[:MOST_CASES], CASES)

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+# A wide or long table scrolls in a box of its own, with its heads in sight; a shadow at an edge
+# says that there is more, and is covered at the end of the table.
 STYLE = """
+.wide { overflow: auto; max-height: 85vh;
+  background: linear-gradient(to right, Canvas 2rem, transparent),
+    linear-gradient(to left, Canvas 2rem, transparent) right,
+    linear-gradient(to right, #8889, transparent 1rem),
+    linear-gradient(to left, #8889, transparent 1rem) right;
+  background-size: 4rem 100%, 4rem 100%, 1rem 100%, 1rem 100%; background-repeat: no-repeat;
+  background-attachment: local, local, scroll, scroll; }
+.wide thead th { position: sticky; top: 0; background: Canvas; }
+@media print { .wide { max-height: none; } }
 th { vertical-align: bottom; font-weight: 600; }
 th button { font: inherit; color: inherit; background: none; border: 0; padding: 0;
   text-align: inherit; cursor: pointer; }
@@ -25,7 +36,7 @@ th[aria-sort=ascending] button::after { content: " \\25B4"; }
 th[aria-sort=descending] button::after { content: " \\25BE"; }
 td.n, th.n { text-align: right; }
 td.n, td.w { white-space: nowrap; }
-td.t { min-width: min(16rem, 40vw); overflow-wrap: anywhere; }
+td.t { min-width: min(14rem, 40vw); overflow-wrap: anywhere; }
 """
 
 # A click on a heading sorts by it, another turns the order round; what has no number stays last.
@@ -95,7 +106,8 @@ class Shown:
         """Return the text of a cell."""
         if self.show is not None:
             return self.show(row)
-        return str(row[self.name])
+        value = row[self.name]
+        return NOTHING if isinstance(value, float) and math.isnan(value) else str(value)
 
     def value(self, row: Row) -> str:
         """Return what sorts a number."""
@@ -147,7 +159,7 @@ def html(frame: pd.DataFrame, columns: Sequence[Shown]) -> str:
         f"<tr>{''.join(_cell(column, row) for column in columns)}</tr>" for row in _rows(frame)
     )
     return (
-        f'<div class="wide"><table class="sortable"><thead><tr>{heads}</tr></thead>\n'
+        f'<div class="wide" tabindex="0"><table class="sortable"><thead><tr>{heads}</tr></thead>\n'
         f"<tbody>{rows}</tbody></table></div>"
     )
 

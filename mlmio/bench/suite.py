@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -208,6 +208,18 @@ def _foreseen(call: Any, *args: Any, **kwargs: Any) -> Any:
         return call(*args, **kwargs)
     except MlmioError as error:
         raise ValueError(str(error)) from error
+
+
+def description(text: str) -> str:
+    r"""Return the comment at the top of a suite, in one line.
+
+    Examples
+    --------
+    >>> description("# Whether all\n# works.\nname: smoke\n")
+    'Whether all works.'
+    """
+    comment = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(" ".join(line.lstrip("#") for line in comment).split())
 
 
 def find_suite(name: str) -> Path:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mlmio.bench.evidence import CONTESTANT, Evidence
 from mlmio.bench.findings import FAILED, composed_or_none, families
+from mlmio.bench.order import natural, natural_places
 from mlmio.bench.statistics import Array, power_law, primal_integral, shifted_geometric_mean
 from mlmio.verdicts import common_blocks
 
@@ -106,7 +107,7 @@ def contests(evidence: Evidence, closed: Mapping[str, float]) -> list[Contest]:
     grouped = cases[takes_part.astype(bool)].groupby(["setting", "family"])
     return [
         Contest(str(setting), str(family), part, _cells(part), labels(part))
-        for (setting, family), part in grouped
+        for (setting, family), part in sorted(grouped, key=lambda named: natural(named[0]))
     ]
 
 
@@ -174,7 +175,7 @@ def _cells(cases: pd.DataFrame) -> pd.DataFrame:
 
 def labels(cases: pd.DataFrame) -> dict[str, str]:
     """Return for each contestant what tells it from the others of the same contest."""
-    known = cases.drop_duplicates("contestant").sort_values("contestant")
+    known = cases.drop_duplicates("contestant").sort_values("contestant", key=natural_places)
     composed = {text: composed_or_none(text) for text in known["composition"]}
     made = [composition for composition in composed.values() if composition is not None]
     shared = set(common_blocks(made).blocks) if len(made) == len(composed) > 1 else set()
@@ -267,7 +268,17 @@ def _by_size(contest: Contest) -> pd.DataFrame:
     grouped = contest.cells.groupby(["contestant", "dataset", "N"], dropna=False)["solved"]
     counts = grouped.agg(["sum", "size"]).astype(int)
     texts = counts["sum"].astype(str) + "/" + counts["size"].astype(str)
-    table = texts.unstack(["dataset", "N"]).sort_index(axis=1).reindex(list(contest.labels))
+    table = texts.unstack(["dataset", "N"]).reindex(list(contest.labels))
+    columns = list(table.columns)
+    # Nothing is known of the size of a data set that is missing: it is the last.
+    order = sorted(
+        range(len(columns)),
+        key=lambda place: (
+            natural(columns[place][0]),
+            np.nan_to_num(columns[place][1], nan=np.inf),
+        ),
+    )
+    table = table.iloc[:, order]
     table.columns = [f"{dataset}{_size(N)}" for dataset, N in table.columns]
     table.insert(0, "contestant", [contest.labels[name] for name in table.index])
     return table.reset_index(drop=True)

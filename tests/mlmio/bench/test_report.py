@@ -135,9 +135,35 @@ def test_cases_that_were_not_run_are_counted(tmp_path: Path) -> None:
     assert "run.json cannot be read" in shown
 
 
+def test_the_suite_is_told_at_the_top_in_its_own_words(tmp_path: Path) -> None:
+    run = write_run(tmp_path, record("a"))
+    suite = "# Whether 1 < 2,\n# on one thread.\nname: mine\n# not this\n"
+    about = {"format": "mlmio.bench.run", "version": 1, "title": "All <solvers>", "suite": suite}
+    (run / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    shown = write_report(run).read_text(encoding="utf-8")
+    top = shown[shown.index("<h1>") : shown.index("<h2>")]
+    assert "<b>All &lt;solvers&gt;</b>" in top
+    assert "<p>Whether 1 &lt; 2, on one thread.</p>" in top
+    assert "not this" not in top
+
+
+def test_sizes_are_in_their_order_and_not_that_of_their_digits(tmp_path: Path) -> None:
+    sizes = (120, 15, 24, 9)
+    found = [record(f"{N}", N=N, D=D) for N, D in zip(sizes, (8, 11, 8, 9), strict=True)]
+    failed = [record(f"x{N}", "crashed", "signal 11", N=N, solver="cbc") for N in sizes]
+    shown = write_report(write_run(tmp_path, *found, *failed)).read_text(encoding="utf-8")
+    failures = shown[: shown.index("How to read")]
+    assert re.findall(r"iris N=(\d+)", failures)[:3] == ["9", "15", "24"]
+    cases = shown[shown.index("<h2>Cases") :]
+    assert re.findall(r"iris N=(\d+)", cases) == ["9", "15", "24", "120"] * 2
+    heads = re.findall(r'button">iris D=(\d+ \d+)<', shown)
+    assert heads == ["4 9", "4 15", "4 24", "4 120", "8 24", "8 120", "9 9", "11 15"]
+
+
 @pytest.mark.parametrize(
     ("records", "said"),
     [
+        ([record("a"), record("b", N=18), record("c", solver="scip")], '<td class="w">–</td>'),
         ([], "There is no case to report."),
         ([record("a")], "Nothing: every file could be read"),
         ([record("a", "crashed", "signal 11")], "Failures: 1"),
@@ -175,7 +201,12 @@ for (let click = 0; click < 2; click++) {
 addEventListener("load", () => {
   const images = [...document.images].filter(image => image.complete && image.naturalWidth > 0);
   const wide = document.documentElement.scrollWidth > innerWidth;
-  const lines = [...seen, `images: ${images.length}`, `wide: ${wide}`];
+  const cut = [...document.querySelectorAll("table")].filter(table => {
+    const box = table.parentElement, inside = box.getBoundingClientRect().right <= innerWidth;
+    return !inside || (table.offsetWidth > box.clientWidth
+      && getComputedStyle(box).overflowX !== "auto");
+  });
+  const lines = [...seen, `images: ${images.length}`, `wide: ${wide}`, `cut: ${cut.length}`];
   document.body.innerHTML = `<pre>${lines.join("\\n")}</pre>`;
 });
 </script>
@@ -215,7 +246,7 @@ def test_in_a_browser_tables_sort_figures_show_and_nothing_is_on_the_console(
     times = seen[0].removeprefix("ascending: ").split()
     assert times == rising
     assert seen[1].removeprefix("descending: ").split() == rising[::-1]
-    assert seen[2:] == ["images: 4", "wide: false"]
+    assert seen[2:] == ["images: 4", "wide: false", "cut: 0"]
     assert not console
 
 
@@ -224,5 +255,5 @@ def test_on_a_phone_the_page_is_no_wider_than_it(page: Path, tmp_path: Path) -> 
     seen, console = opened(page, tmp_path, 3, "contestant", 500)
     names = seen[0].removeprefix("ascending: ")
     assert names.startswith("bigm · cbc bigm · gurobi bigm · highs")
-    assert seen[2:] == ["images: 4", "wide: false"]
+    assert seen[2:] == ["images: 4", "wide: false", "cut: 0"]
     assert not console

@@ -63,7 +63,9 @@ def test_every_outcome_is_recorded_however_it_is_run(bad_solvers: Path) -> None:
     assert "failed, 1 case: ValueError: nobody foresaw this" in out
     lines = err.splitlines()
     assert len(lines) == 8
-    assert lines[-1].startswith("8/8 iris N=6 seed=0 · linear + bigm + nearest · raises direct · failed:")
+    assert lines[-1].startswith(
+        "8/8 iris N=6 seed=0 · linear + bigm + nearest · raises direct · failed:"
+    )
     assert " left" in lines[0]
     one = {record.key: record for record in read_all(Path("one"))}
     assert {record.case["solver"]: record.outcome for record in one.values()} == OUTCOMES
