@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -257,7 +258,9 @@ def variants(
 
 def _filling(slot: str, option: Composition | Block | str | None) -> tuple[Block, ...]:
     if slot not in SLOTS:
-        raise CompositionError(f"there is no slot {slot!r}: the slots are {', '.join(SLOTS)}")
+        close = get_close_matches(slot, SLOTS, n=1)
+        hint = f", did you mean {close[0]!r}?" if close else ":"
+        raise CompositionError(f"there is no slot {slot!r}{hint} the slots are {', '.join(SLOTS)}")
     parts = () if option is None else compose(option).blocks
     for part in parts:
         if part.slot != slot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,14 @@ class Marked:
         The document as plain values.
     root : yaml.Node or None
         The same as nodes with their lines.
+    twice : tuple of str
+        Each key that stands twice in one mapping, with file and line.
     """
 
     source: str
     content: Any
     root: Any
+    twice: tuple[str, ...]
 
     @classmethod
     def read(cls, text: str, source: str) -> Marked:
@@ -36,12 +39,12 @@ class Marked:
         Raises
         ------
         MlmioError
-            If it is no YAML, or a key stands twice in one mapping; with file and line.
+            If it is no YAML; with file and line.
         """
         try:
             root = yaml.compose(text, yaml.SafeLoader)
-            _refuse_twice(root, source, set())
-            return cls(source, yaml.safe_load(text), root)
+            twice = tuple(_said_twice(root, source, set()))
+            return cls(source, yaml.safe_load(text), root, twice)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = 1 if mark is None else mark.line + 1
@@ -52,6 +55,14 @@ class Marked:
 
     def place(self, path: Sequence[str | int]) -> str:
         """Say where the value of a path stands, as ``file, line 3, datasets[0].name``."""
+        line, key = self._found(path)
+        return f"{self.source}, line {line}{f', {key}' if key else ''}"
+
+    def line(self, path: Sequence[str | int]) -> int:
+        """Return the line on which the value of a path stands."""
+        return self._found(path)[0]
+
+    def _found(self, path: Sequence[str | int]) -> tuple[int, str]:
         node, line, key = self.root, 1, ""
         for part in path:
             found = _step(node, part)
@@ -61,7 +72,7 @@ class Marked:
                 break
             node, line = found
             key = _joined(key, part)
-        return f"{self.source}, line {line}{f', {key}' if key else ''}"
+        return line, key
 
 
 def _joined(key: str, part: str | int) -> str:
@@ -81,19 +92,18 @@ def _step(node: Any, part: str | int) -> tuple[Any, int] | None:
     return None
 
 
-def _refuse_twice(node: Any, source: str, seen: set[int]) -> None:
-    """Refuse a key that stands twice: YAML would silently take the last."""
+def _said_twice(node: Any, source: str, seen: set[int]) -> Iterator[str]:
+    """Tell the keys that stand twice: YAML would silently take the last."""
     if node is None or id(node) in seen:
         return
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for value in node.value:
-            _refuse_twice(value, source, seen)
+            yield from _said_twice(value, source, seen)
     if isinstance(node, yaml.MappingNode):
         names: set[str] = set()
         for name, value in node.value:
             if isinstance(name.value, str) and name.value in names:
-                line = name.start_mark.line + 1
-                raise MlmioError(f"{source}, line {line}, {name.value}: it is said twice")
+                yield f"{source}, line {name.start_mark.line + 1}, {name.value}: it is said twice"
             names.add(str(name.value))
-            _refuse_twice(value, source, seen)
+            yield from _said_twice(value, source, seen)

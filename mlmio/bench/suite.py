@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from itertools import product, takewhile
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -18,15 +18,18 @@ from pydantic import (
     model_validator,
 )
 
+from mlmio.bench.faults import SuiteError, close, told
 from mlmio.bench.marks import Marked
 from mlmio.composition import Composition, variants
 from mlmio.data.scaling import Scaling
 from mlmio.errors import MlmioError
 from mlmio.registry import Registry, solvers, strategies
-from mlmio.solvers.base import MOST_THREADS, Options
+from mlmio.solvers.base import MOST_THREADS
 
 #: Where the shipped suites are, below the top of a source tree.
 SHIPPED = Path("benchmarks", "suites")
+# That of this installation, if it is one from sources.
+SOURCES = Path(__file__).parents[2]
 
 T = TypeVar("T")
 
@@ -40,6 +43,19 @@ Least1 = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _registered_in(registry: Registry[Any]) -> AfterValidator:
+    def known(name: str) -> str:
+        _foreseen(registry.get, name)
+        return name
+
+    return AfterValidator(known)
+
+
+# Outside of the class, whose fields have the names of the registries.
+SolverName = Annotated[str, _registered_in(solvers)]
+StrategyName = Annotated[str, _registered_in(strategies)]
 
 
 class _Strict(BaseModel):
@@ -102,7 +118,7 @@ class CompositionEntry(BaseModel):
     """A formulation, or a grid of them: ``variants`` and, for slots, lists of fillings."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    __pydantic_extra__: dict[str, list[str | None]] = Field(init=False)
+    __pydantic_extra__: dict[str, Several[str | None]] = Field(init=False)
 
     variants: str
 
@@ -169,37 +185,24 @@ class Suite(_Strict):
     title: str = ""
     datasets: Annotated[list[DatasetEntry], Field(min_length=1)]
     compositions: Annotated[list[CompositionEntry], Field(min_length=1)]
-    solvers: Several[str] = ["highs"]
-    strategies: Several[str] = ["direct"]
+    solvers: Several[SolverName] = ["highs"]
+    strategies: Several[StrategyName] = ["direct"]
     limits: Limits
     threads: Several[Annotated[int, Field(ge=1, le=MOST_THREADS)]] = [1]
     seeds: Several[Seed] = [0]
     repetitions: Least1 = 1
-
-    @field_validator("solvers")
-    @classmethod
-    def _known_solvers(cls, names: list[str]) -> list[str]:
-        return _known(names, solvers)
-
-    @field_validator("strategies")
-    @classmethod
-    def _known_strategies(cls, names: list[str]) -> list[str]:
-        return _known(names, strategies)
-
-    @model_validator(mode="after")
-    def _good_options(self) -> Suite:
-        _foreseen(Options, time_limit=self.limits.time_limit, rel_gap=self.limits.rel_gap)
-        return self
 
     def canonical(self) -> str:
         """The suite as text in which comments and layout do not count."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True)
 
 
-def _known(names: list[str], registry: Registry[Any]) -> list[str]:
-    for name in names:
-        _foreseen(registry.get, name)
-    return names
+#: For the path of each mapping of a suite the keys that it may have.
+KEYS = {
+    (): list(Suite.model_fields),
+    ("datasets",): list(DatasetEntry.model_fields),
+    ("limits",): list(Limits.model_fields),
+}
 
 
 def _foreseen(call: Any, *args: Any, **kwargs: Any) -> Any:
@@ -208,6 +211,10 @@ def _foreseen(call: Any, *args: Any, **kwargs: Any) -> Any:
         return call(*args, **kwargs)
     except MlmioError as error:
         raise ValueError(str(error)) from error
+
+
+# What no suite can be without.
+REQUIRED = [name for name, field in Suite.model_fields.items() if field.is_required()]
 
 
 def description(text: str) -> str:
@@ -225,25 +232,37 @@ def description(text: str) -> str:
 def find_suite(name: str) -> Path:
     """Return the file of a suite: a path, or the name of a shipped one.
 
+    Shipped suites are looked for below the working folder, and in the source tree that mlmio runs
+    from.
+
     Raises
     ------
     MlmioError
         If there is neither.
     """
-    path = Path(name).expanduser()
+    path, shipped = Path(name).expanduser(), _shipped()
     if path.is_file():
         return path
-    shipped = SHIPPED / f"{name}.yaml"
-    if path.name == name and shipped.is_file():
-        return shipped
-    known = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
-    hint = (
-        f"the suites in {SHIPPED} are {', '.join(known)}"
-        if known
-        else f"the shipped suites are in {SHIPPED} of mlmio's source tree, so run it at the top "
-        "of that, or give the path of a file"
+    if name in shipped:
+        return shipped[name]
+    known = sorted(shipped)
+    if path.is_dir():
+        raise MlmioError(f"{name!r} is a folder: give the YAML file of a suite")
+    if not known:
+        raise MlmioError(
+            f"there is no suite {name!r}: give the path of a file; the shipped suites are in "
+            f"{SHIPPED} of mlmio's source tree"
+        )
+    hint = close(path.stem, known) or ":"
+    raise MlmioError(
+        f"there is no file and no suite {name!r}{hint} the shipped suites are {', '.join(known)}"
     )
-    raise MlmioError(f"there is no suite {name!r}: {hint}")
+
+
+def _shipped() -> dict[str, Path]:
+    """Files of the shipped suites by name."""
+    folders = [SOURCES / SHIPPED, SHIPPED]
+    return {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
 
 
 def load_suite(path: str | Path) -> Suite:
@@ -261,8 +280,10 @@ def load_suite(path: str | Path) -> Suite:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MlmioError(f"cannot read the suite {str(path)!r}: {error}") from error
+    except OSError as error:
+        raise MlmioError(f"cannot read the suite {str(path)!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise MlmioError(f"cannot read the suite {str(path)!r}: it is no text in UTF-8") from error
     return parse_suite(text, str(path))
 
 
@@ -275,26 +296,15 @@ def parse_suite(text: str, source: str) -> Suite:
         If something in it is wrong; with file, line and key.
     """
     marked = Marked.read(text, source)
+    if marked.content is None:
+        raise MlmioError(f"{source} is empty: a suite has {', '.join(REQUIRED)}")
     if not isinstance(marked.content, dict):
-        raise MlmioError(f"{source}, line 1: a suite is a mapping, with name, datasets and so on")
+        raise MlmioError(f"{source}, line 1: a suite has keys with values: {', '.join(REQUIRED)}")
     try:
-        return Suite.model_validate(marked.content)
+        suite = Suite.model_validate(marked.content)
     except ValidationError as error:
-        first, *more = error.errors(include_url=False)
-        others = f" (and {len(more)} more)" if more else ""
-        wrong = f"{marked.place(_path(first['loc']))}: {_said(first)}{others}"
-        raise MlmioError(wrong) from error
-
-
-def _path(loc: Sequence[str | int]) -> list[str | int]:
-    """Path of an error, without what pydantic says of the branch of a union."""
-    return [part for part in loc if part not in ("int", "str", "constrained-int")]
-
-
-def _said(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "there is no such key"
-    if error["type"] == "missing":
-        return "it is missing"
-    said: str = error["msg"].removeprefix("Value error, ")
-    return said if error["type"] == "value_error" else f"{said}, not {error['input']!r}"
+        wrong = told(marked, error.errors(include_url=False), KEYS)
+        raise SuiteError([*marked.twice, *wrong]) from error
+    if marked.twice:
+        raise SuiteError(marked.twice)
+    return suite

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlmio.commands.shell import DONE, FAILED, DataDir, errors, fail, say
+from mlmio.commands.shell import DONE, FAILED, WRONG, DataDir, errors, fail, say
 from mlmio.errors import MlmioError
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def run(
     Example: mlmio bench run smoke --out runs/smoke --workers 2
     """
     from mlmio.bench.cases import plan
+    from mlmio.bench.faults import SuiteError
     from mlmio.bench.folder import RunFolder
     from mlmio.bench.live import LiveTable
     from mlmio.bench.machine import describe, revision
@@ -89,7 +90,12 @@ def run(
     if scheduler is not None and workers is not None:
         raise MlmioError("--workers and --scheduler are two ways to run cases: give one of them")
     file = find_suite(suite)
-    read = load_suite(file)
+    try:
+        read = load_suite(file)
+    except SuiteError as error:
+        for problem in error.problems:
+            say(problem, "red")
+        raise typer.Exit(WRONG) from error
     data_dir = _data_dir(data_dir)
     folder = RunFolder(Path(out).expanduser())
     with folder.locked():

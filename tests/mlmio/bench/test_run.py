@@ -160,7 +160,7 @@ def test_points_that_are_missing_are_an_outcome() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("nothing", "--out", "out"), "there is no suite 'nothing'"),
+        (("xyz", "--out", "out"), "there is no file and no suite 'xyz'"),
         (("toy.yaml", "--out", "file/out"), "cannot write to 'file/out'"),
         (("toy.yaml", "--out", "out", "--workers", "2", "--scheduler", "x"), "give one of them"),
         (("wrong.yaml", "--out", "out"), "wrong.yaml, line 1, name: it is missing"),
