@@ -48,6 +48,8 @@ def check_folder(folder: str | Path) -> Path:
     path = Path(os.path.expanduser(folder))
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise MlmioError(f"{str(folder)!r} is or lies below a file: give a folder") from error
     except (OSError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         raise MlmioError(f"cannot make the folder {str(folder)!r}: {reason}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,6 +20,18 @@ CONNECT, WANTED = 10.0, 1.0
 
 # Of the worker process that this module is imported in.
 _keepers = Keepers()
+
+
+def check_address(address: str) -> None:
+    """Refuse what is no address, of which dask's client would leave threads and a trace behind.
+
+    Raises
+    ------
+    MlmioError
+        If it is none.
+    """
+    if not re.fullmatch(r"(\w+://)?[^/\s]+:\d+", address):
+        raise MlmioError(f"{address!r} is no address of a scheduler: give one as tcp://node:8786")
 
 
 class DaskCrew:

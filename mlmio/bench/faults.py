@@ -99,4 +99,6 @@ def _said(path: Path, errors: Sequence[Any], keys: Mapping[tuple[str, ...], Sequ
         return f"give {wanted}, not {first['input']!r}"
     if kinds[0] in BOUNDS:
         return f"give {BOUNDS[kinds[0]].format(**first.get('ctx', {}))}, not {first['input']!r}"
+    if kinds[0] == "invalid_key":
+        return f"the key {path[-1]} is no text: put it into quotes"
     return EMPTY.get(kinds[0]) or str(first["msg"]).removeprefix("Value error, ")

@@ -66,6 +66,11 @@ class RunFolder:
         try:
             (self.out / FOLDER).mkdir(parents=True, exist_ok=True)
             file = open(self.out / LOCK, "a+", encoding="utf-8")  # noqa: SIM115, closed below
+        except (FileExistsError, NotADirectoryError) as error:
+            raise MlmioError(
+                f"cannot make the folder {str(error.filename)!r}, since a file is in its place or "
+                f"above it: give another --out"
+            ) from error
         except OSError as error:
             raise MlmioError(f"cannot write to {str(self.out)!r}: {error.strerror}") from error
         with file:
@@ -163,7 +168,9 @@ class RunFolder:
             return None
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise MlmioError(f"{path} cannot be read: {error.strerror}") from error
+        except ValueError as error:
             raise MlmioError(f"{path} cannot be read: {error}") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise MlmioError(f"{path} is not of mlmio bench run: give another --out")

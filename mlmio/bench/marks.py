@@ -48,7 +48,8 @@ class Marked:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = 1 if mark is None else mark.line + 1
-            raise MlmioError(f"{source}, line {line}: {error.problem or error.context}") from error
+            what = error.problem or error.context
+            raise MlmioError(f"{source}, line {line}: it is no YAML: {what}") from error
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             what = " ".join(str(error).split())
             raise MlmioError(f"{source} cannot be read as YAML: {what}") from error
@@ -85,7 +86,7 @@ def _step(node: Any, part: str | int) -> tuple[Any, int] | None:
     """Return the node below `node`, and the line of its key."""
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:
-            if name.value == part:
+            if name.value == str(part):
                 return value, name.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
         return node.value[part], node.value[part].start_mark.line + 1

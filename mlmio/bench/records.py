@@ -122,13 +122,23 @@ def paths_in(out: Path) -> list[Path]:
     Raises
     ------
     MlmioError
-        If the folder is no folder of a run.
+        If the folder is no folder of a run, or cannot be read.
     """
-    folder = out / FOLDER
-    if not folder.is_dir():
-        raise MlmioError(f"{out} holds no run: give the folder that mlmio bench run wrote")
+    try:
+        # Not glob, which takes a folder that may not be read for an empty one.
+        names = [path.name for path in (out / FOLDER).iterdir()]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MlmioError(
+            f"{out} holds no run: give the folder that mlmio bench run wrote"
+        ) from error
+    except OSError as error:
+        raise MlmioError(f"cannot read {str(out / FOLDER)!r}: {error.strerror}") from error
     # A draft, which a runner that was killed may leave, begins with a dot.
-    return sorted(path for path in folder.glob("*.json") if not path.name.startswith("."))
+    return [
+        out / FOLDER / name
+        for name in sorted(names)
+        if name.endswith(".json") and not name.startswith(".")
+    ]
 
 
 def read_all(out: Path) -> Iterator[Record]:

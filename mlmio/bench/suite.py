@@ -240,9 +240,14 @@ def find_suite(name: str) -> Path:
     MlmioError
         If there is neither.
     """
+    if not name:
+        raise MlmioError("the suite has no name: give the path of a YAML file, or a name as smoke")
     path, shipped = Path(name).expanduser(), _shipped()
-    if path.is_file():
-        return path
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:
+        raise MlmioError(f"cannot read the suite {name!r}: {error.strerror}") from error
     if name in shipped:
         return shipped[name]
     known = sorted(shipped)

@@ -116,7 +116,9 @@ def _told_apart(cases: pd.DataFrame) -> pd.Series:
     names = cases["dataset"].astype(str)
     for column, sign in (("D", "D"), ("classes", "C")):
         varies = cases.groupby("dataset")[column].transform("nunique") > 1
-        names = names.where(~varies, names + f" {sign}=" + cases[column].map("{:g}".format))
+        # Points that could not be loaded have neither.
+        told = cases[column].astype(float).map("{:g}".format).astype(str)
+        names = names.where(~varies, names + f" {sign}=" + told)
     return names
 
 

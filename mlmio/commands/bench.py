@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,7 @@ from mlmio.errors import MlmioError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mlmio.bench.cases import Case
     from mlmio.bench.crew import Crew
     from mlmio.bench.runner import Summary
 
@@ -79,6 +82,7 @@ def run(
     Example: mlmio bench run smoke --out runs/smoke --workers 2
     """
     from mlmio.bench.cases import plan
+    from mlmio.bench.cluster import check_address
     from mlmio.bench.faults import SuiteError
     from mlmio.bench.folder import RunFolder
     from mlmio.bench.live import LiveTable
@@ -89,6 +93,8 @@ def run(
 
     if scheduler is not None and workers is not None:
         raise MlmioError("--workers and --scheduler are two ways to run cases: give one of them")
+    if scheduler is not None:
+        check_address(scheduler)
     file = find_suite(suite)
     try:
         read = load_suite(file)
@@ -96,7 +102,9 @@ def run(
         for problem in error.problems:
             say(problem, "red")
         raise typer.Exit(WRONG) from error
-    data_dir = _data_dir(data_dir)
+    data_dir = _data_dir(data_dir, here=scheduler is None)
+    if not out:
+        raise MlmioError("--out is empty: give a folder for the run")
     folder = RunFolder(Path(out).expanduser())
     with folder.locked():
         cases = plan(read, data_dir)
@@ -109,6 +117,9 @@ def run(
         folder.begin(read, file.read_text(encoding="utf-8"), facts)
         finished = folder.finished(case.key for case in cases)
         _say_plan(console(), read.name, len(cases), len(finished))
+        if scheduler is None:
+            done = {record.key for record in finished}
+            _say_missing([case for case in cases if case.key not in done])
         live = LiveTable(len(cases), [record.outcome for record in finished])
         with errors(FAILED):
             crew = _crew(workers or 1, scheduler, data_dir, contended, len(cases) - len(finished))
@@ -126,18 +137,37 @@ def run(
     raise typer.Exit(DONE if summary.outcomes["done"] else FAILED)
 
 
+def _say_missing(cases: Sequence[Case]) -> None:
+    """Say which data sets cannot be loaded, before hours are spent on the others."""
+    from mlmio.tables import counted
+
+    missing = Counter(case.asked["dataset"] for case in cases if case.facts["N"] is None)
+    for name, count in missing.items():
+        say(f"note: {name} cannot be loaded: {counted(count, 'case')} will be refused", "yellow")
+
+
 def _say_plan(out: Console, name: str, total: int, before: int) -> None:
     """Say how many cases there are, and how many are left."""
+    from mlmio.tables import counted
+
     rest = f", {before} of them done before" if before else ""
-    out.print(f"{name}: {total} cases{rest}", soft_wrap=True)
+    out.print(f"{name}: {counted(total, 'case')}{rest}", soft_wrap=True)
 
 
-def _data_dir(given: str | None) -> str | None:
-    """Folder of data files in full, since cases run in other processes and on other machines."""
+def _data_dir(given: str | None, here: bool) -> str | None:
+    """Folder of data files in full, since cases run in other processes and on other machines.
+
+    It must be there if cases run `here`.
+    """
     from mlmio.data.catalogue import DATA_DIR_VARIABLE
 
     folder = given or os.environ.get(DATA_DIR_VARIABLE)
-    return str(Path(folder).expanduser().resolve()) if folder else None
+    if not folder:
+        return None
+    path = Path(folder).expanduser().resolve()
+    if here and not (path.is_dir() and os.access(path, os.R_OK | os.X_OK)):
+        raise MlmioError(f"the folder of data files {str(path)!r} is none, or cannot be read")
+    return str(path)
 
 
 def _crew(
@@ -165,13 +195,13 @@ def _tell(out: Console, summary: Summary, folder: Path) -> None:
     """Say what the run came to."""
     from mlmio.bench.live import duration
     from mlmio.bench.records import OUTCOMES
+    from mlmio.tables import counted
 
     counts = [f"{summary.outcomes[name]} {name}" for name in OUTCOMES if summary.outcomes[name]]
-    ended = f"{summary.total} cases in {duration(summary.seconds)}: {', '.join(counts)}"
+    ended = f"{counted(summary.total, 'case')} in {duration(summary.seconds)}: {', '.join(counts)}"
     out.print(ended, soft_wrap=True)
     for outcome, message, count in summary.failures[:MOST_TOLD]:
-        times = f"{count} cases" if count > 1 else "1 case"
-        out.print(f"{outcome}, {times}: {message}", soft_wrap=True)
+        out.print(f"{outcome}, {counted(count, 'case')}: {message}", soft_wrap=True)
     more = len(summary.failures) - MOST_TOLD
     if more > 0:
         out.print(f"… and {more} other failures, see the records", soft_wrap=True)

@@ -171,6 +171,8 @@ def test_sizes_are_in_their_order_and_not_that_of_their_digits(tmp_path: Path) -
         ([record("a", time_limit=None, status="no_incumbent", objective=None)], "0/1"),
         ([record("a", seed=0), record("b", seed=1, solver="scip")], "nothing to compare"),
         ([record("a", composition="strange + nearest")], "cannot be held to the others"),
+        ([record("a", "refused", "no data", N=None, D=None, classes=None)], "Refused: 1"),
+        ([record("a", "refused", "no", N=None, D=None, classes=None), record("b")], "Refused: 1"),
         ([record("a", solve_s=0.0, objective=0.0, bound=0.0, lp_bound=0.0)], "1/1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -149,31 +150,83 @@ def test_killed_and_interrupted(bad_solvers: Path) -> None:
 
 def test_points_that_are_missing_are_an_outcome() -> None:
     suite = written(suite_text("highs").replace("iris", "nowhere/none.csv"))
-    code, out, _ = call(suite, "--out", "out")
+    code, out, err = call(suite, "--out", "out")
     assert code == 1
     (record,) = read_all(Path("out"))
     assert record.outcome == "refused"
     assert "none.csv" in record.message
     assert "refused, 1 case: " in out
+    assert "note: nowhere/none.csv cannot be loaded: 1 case will be refused" in err
+    done = CliRunner().invoke(app, ["bench", "report", "out"])
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("xyz", "--out", "out"), "there is no file and no suite 'xyz'"),
-        (("toy.yaml", "--out", "file/out"), "cannot write to 'file/out'"),
+        (("", "--out", "out"), "the suite has no name: give the path of a YAML file"),
+        ((".", "--out", "out"), "'.' is a folder: give the YAML file of a suite"),
+        (("empty.yaml", "--out", "out"), "empty.yaml is empty: a suite has name, datasets"),
+        (("toy.yaml", "--out", ""), "--out is empty: give a folder for the run"),
+        (("toy.yaml", "--out", "file"), "cannot make the folder 'file/cases', since a file"),
+        (("toy.yaml", "--out", "file/out"), "since a file is in its place or above it: give ano"),
+        (("toy.yaml", "--out", "strange"), "strange/run.json is not of mlmio bench run"),
+        (("toy.yaml", "--out", "out", "--data-dir", "gone"), "gone' is none, or cannot be read"),
+        (("toy.yaml", "--out", "out", "--scheduler", "here"), "'here' is no address of a sched"),
         (("toy.yaml", "--out", "out", "--workers", "2", "--scheduler", "x"), "give one of them"),
-        (("wrong.yaml", "--out", "out"), "wrong.yaml, line 1, name: it is missing"),
     ],
 )
 def test_wrong_calls(words: tuple[str, ...], said: str) -> None:
     written(suite_text("highs"))
     Path("file").write_text("")
-    Path("wrong.yaml").write_text("title: x\n")
+    Path("empty.yaml").write_text("")
+    Path("strange").mkdir()
+    Path("strange/run.json").write_text("{}")
     code, _, err = call(*words)
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_all_that_is_wrong_with_a_suite_is_told_a_line_each() -> None:
+    code, _, err = call(written("title: x\nlimits: {time_limits: 3}\n"), "--out", "out")
+    assert code == 2
+    assert err.splitlines() == [
+        "mlmio: toy.yaml, line 1, name: it is missing",
+        "mlmio: toy.yaml, line 1, datasets: it is missing",
+        "mlmio: toy.yaml, line 1, compositions: it is missing",
+        "mlmio: toy.yaml, line 2, limits.time_limit: it is missing, did you mean 'time_limits'?",
+        "mlmio: toy.yaml, line 2, limits.time_limits: there is no such key, did you mean "
+        "'time_limit'? the keys are time_limit, grace, memory_mib, rel_gap",
+    ]
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "many"])
+def test_a_wrong_number_of_workers(number: str) -> None:
+    words = (written(suite_text("highs")), "--out", "out", "--workers", number)
+    result = CliRunner().invoke(app, ["bench", "run", *words])
+    assert result.exit_code == 2
+    assert "Invalid value for '--workers'" in result.output
+
+
+def test_folders_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    # To root nothing is forbidden: what the system would say is said for it.
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    suite = written(suite_text("highs"))
+    for method, said in (
+        ("is_file", "cannot read the suite 'toy.yaml': Permission denied"),
+        ("read_text", "cannot read the suite 'toy.yaml': Permission denied"),
+        ("mkdir", "cannot write to 'out': Permission denied"),
+        ("iterdir", "cannot read 'out/cases': Permission denied"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, method, refuse)
+            code, _, err = call(suite, "--out", "out")
+        assert (code, err) == (2, f"mlmio: {said}\n")
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,11 +118,12 @@ def test_shipped_suites_are_good(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("repetitions: 2", "repetitions: 2\nname: again", "line 23, name: it is said twice"),
         ("repetitions: 2", "repetitions: [2", "line 23: "),
         ("threads: [1, 2]", "threads: [1, 0x1000]", "line 20, threads[1]: give at most 256, not"),
+        ("seeds: 7", "seeds: 7\n5: 6", "line 22, [5]: the key 5 is no text: put it into quotes"),
         (GOOD, "", "my.yaml is empty: a suite has name, datasets, compositions, limits"),
         (GOOD, "# a comment", "my.yaml is empty"),
         (GOOD, "- name: x", "line 1: a suite has keys with values: name, datasets, compositions"),
         (GOOD, "a: \x00", "cannot be read as YAML"),
-        (GOOD, "!!python/object/apply:os.system ['true']", "line 1: could not determine a constr"),
+        (GOOD, "!!python/object/apply:os.system ['true']", "line 1: it is no YAML: could not"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_line_and_key(old: str, new: str, message: str) -> None:
