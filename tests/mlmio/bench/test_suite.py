@@ -11,7 +11,7 @@ from mlmio import DataError, MlmioError
 from mlmio.bench import suite as suite_module
 from mlmio.bench.cases import plan
 from mlmio.bench.faults import SuiteError
-from mlmio.bench.suite import find_suite, load_suite, parse_suite
+from mlmio.bench.suite import description, find_suite, load_suite, parse_suite
 from mlmio.data import catalogue
 
 ROOT = Path(__file__).parents[3]
@@ -80,6 +80,9 @@ def test_shipped_suites_are_good(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     cases = plan(suite)
     assert cases
     assert len({case.name for case in cases}) == len(cases)
+    hours = sum(case.asked["time_limit"] for case in cases) / 3600
+    told = description(find_suite(name).read_text(encoding="utf-8"))
+    assert f"{len(cases)} cases, at most {hours:.1f} hours with one worker" in told
     missing = {case.asked["dataset"] for case in cases if case.facts["N"] is None}
     assert missing == ({"cod_rna", "diabetes"} if name == "paper" else set())
 
