@@ -1,5 +1,6 @@
 """Strip the JSON of pytest-benchmark to what a later run is compared with.
 
+    python -m pytest benchmarks --benchmark-enable --benchmark-json=RUN.json
     python benchmarks/baseline.py RUN.json OUT.json
 
 pytest-benchmark reads what is left as it reads its own files; every single time, what git says and
@@ -20,8 +21,16 @@ CPU = ("brand_raw", "count", "hz_actual_friendly")
 
 
 def main(source: Path, out: Path) -> None:
-    """Read a run and write the baseline, one line a benchmark."""
+    """Read a run of all benchmarks and write the baseline, one line a benchmark."""
     run = json.loads(source.read_text(encoding="utf-8"))
+    lacking = _files() - {
+        Path(one["fullname"].partition("::")[0]).name for one in run["benchmarks"]
+    }
+    if lacking:
+        raise SystemExit(
+            f"{source} has nothing of {', '.join(sorted(lacking))}: run pytest on the whole folder "
+            f"of benchmarks, with every solver installed"
+        )
     machine = run["machine_info"]
     keys = ("machine", "python_implementation", "python_version", "system")
     head = {
@@ -38,6 +47,11 @@ def main(source: Path, out: Path) -> None:
     benchmarks = ",\n  ".join(sorted(lines))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(f'{text},\n "benchmarks": [\n  {benchmarks}\n ]\n}}\n', encoding="utf-8")
+
+
+def _files() -> set[str]:
+    """Names of the files that have benchmarks in them."""
+    return {file.name for file in Path(__file__).parent.glob("test_*.py")}
 
 
 def _stripped(benchmark: dict[str, Any]) -> dict[str, Any]:
