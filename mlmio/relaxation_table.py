@@ -82,5 +82,4 @@ def _optima(strength: Strength) -> Iterator[str]:
 
 def percent(share: float | None) -> str:
     """Show a share of the root gap."""
-    # Not −0: two LP bounds may differ in the last digit.
-    return NOTHING if share is None else f"{abs(round(share, 1)):.1f} %"
+    return NOTHING if share is None else f"{share:z.1f} %"
