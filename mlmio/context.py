@@ -103,6 +103,9 @@ class Context:
     relief : callable (i, k, big_m) -> expression
         Published by ``loss``: by how much the separation row (i, k) is relaxed, where `big_m`
         switches it off.
+    fenced : bool
+        Published by ``loss``: whether every kept point has a separation row that is not relaxed
+        (if it has any), so that s_i + λ is at most the greatest distance.
     kept : callable (i) -> expression
         Published by ``loss``: 1 where point i must be served, 0 where it is given up.
     couple : callable (y) -> None
@@ -140,6 +143,7 @@ class Context:
         self.conflicting: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self.margin = Margin(-np.inf, np.inf)
         self.relief: Callable[[int, int, float], Any] = lambda i, k, big_m: 0
+        self.fenced = False
         self.kept: Callable[[int], Any] = lambda i: 1
         self.couple: Callable[[Any], None] = lambda y: None
         self.outliers: Mapping[int, Any] | None = None

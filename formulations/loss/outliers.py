@@ -148,6 +148,8 @@ class Outliers(Block):
         context.kept = lambda i: 1 - b.z[i]
         context.outliers = b.z
         context.surplus = 1.0
+        # Classes are apart as a whole and each keeps a point, or kept points' rows all hold.
+        context.fenced = self.keep >= 1 or not others
 
         def relief(i: int, k: int, big_m: float) -> Any:
             return big_m * (int(own) * b.z[i] + int(others) * b.z[k])

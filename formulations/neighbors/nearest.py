@@ -94,11 +94,11 @@ class Nearest(Block):
         )
         context.couple(b.y)
         reach = context.encode(Choice(b.y, candidates, self.k))
-        margin = self._margin(context, b)
+        margin, most = self._margin(context, b), _most_needed(context)
 
         def excess(i: int, k: int) -> Any:
-            # The largest that s_i + λ − d_ik can be: enough to switch the row off.
-            big_m = context.dmax + context.margin.upper - context.bounds(i, k)[0]
+            # The largest that s_i + λ − d_ik need be: enough to switch the row off.
+            big_m = most - context.bounds(i, k)[0]
             return reach[i] + margin - context.distance(i, k) - context.relief(i, k, big_m)
 
         if context.whole:
@@ -175,6 +175,19 @@ class Nearest(Block):
     def extend(self, n: Any) -> None:
         """C choices, of which k serve each point."""
         n.choices, n.k = n.co, self.k
+
+
+def _most_needed(context: Context) -> float:
+    """The largest that s_i + λ need be in a separation row that is relaxed.
+
+    A point that is given up needs no more than s_i = 0, and with it λ, at most its upper bound.
+    A kept point whose row (i, k) is relaxed because k is given up has, where points are fenced,
+    another row (i, l) that is not: s_i + λ ≤ d_il ≤ d_max. Where they are not, a kept point may
+    be left with nobody to keep away from, and s_i and λ may both be at their greatest.
+    """
+    if context.fenced:
+        return max(context.dmax, context.margin.upper)
+    return context.dmax + context.margin.upper
 
 
 def _tuples(pairs: np.ndarray) -> list[tuple[int, int]]:
