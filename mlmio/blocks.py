@@ -60,7 +60,11 @@ class Block:
     restricts : tuple of str
         Blocks of the same slot whose optimum is never below this one's.
     tightens : tuple of str
-        Blocks of the same slot whose LP bound is never below this one's.
+        Blocks of the same slot whose LP bound is never below this one's, all with their
+        parameters at their defaults.
+    lp_order : tuple of (str, str)
+        The same of other parameters: pairs of blocks as in a composition's string, the LP bound
+        of the first never above that of the second.
     parameter_order : mapping of str to str or tuple
         For each parameter, what a larger value (of tuples: one that contains the other) does to
         the optimum: ``"restricts"``, ``"relaxes"`` or ``"neutral"``; or the values in order, from
@@ -75,6 +79,7 @@ class Block:
     repeatable: ClassVar[bool] = False
     restricts: ClassVar[tuple[str, ...]] = ()
     tightens: ClassVar[tuple[str, ...]] = ()
+    lp_order: ClassVar[tuple[tuple[str, str], ...]] = ()
     parameter_order: ClassVar[Mapping[str, str | tuple[Any, ...]]] = {}
 
     @property

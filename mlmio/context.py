@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlmio.blocks import Block
     from mlmio.data import Dataset
     from mlmio.metric import Metric
+    from mlmio.outline import Region
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class Context:
         Published by ``region``: d_ij.
     bounds : callable (i, j) -> (float, float)
         Published by ``region``: least and greatest value of d_ij.
+    region : Region or None
+        Published by ``region``: rows and columns of the parameters, without those of pairs.
     dmin, dmax : float
         Published by ``region``: least distance between classes, greatest of any pair.
     conflicting : array of int
@@ -138,6 +141,7 @@ class Context:
         self.terms: dict[int, Any] = {}
         self.distance: Callable[[int, int], Any]
         self.bounds: Callable[[int, int], tuple[float, float]]
+        self.region: Region | None = None
         self.dmin: float = 0.0
         self.dmax: float = 1.0
         self.conflicting: NDArray[np.intp] = np.empty(0, dtype=np.intp)
@@ -169,6 +173,13 @@ class Context:
     def theta(self) -> list[Any]:
         """All parameters θ, order by order."""
         return [theta for order in self.orders for theta in self.terms[order].values()]
+
+    @property
+    def may_give_up(self) -> bool:
+        """Whether the loss may give points up."""
+        from pyomo.core import is_potentially_variable
+
+        return bool(is_potentially_variable(self.kept(0)))
 
     def features(self, pairs: NDArray[np.intp]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Features φ of many pairs, in blocks: d_ij = φ_ij · θ."""

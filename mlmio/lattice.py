@@ -109,11 +109,13 @@ def tightens(first: Composition | Block | str, second: Composition | Block | str
     ours, theirs = a.slot("encoding"), b.slot("encoding")
     if not ours or not theirs or ours == theirs or (a | theirs[0]) != b:
         return False
-    return _reaches("tightens", "encoding", ours[0].name, theirs[0].name)
+    return _reaches("tightens", "encoding", str(ours[0]), str(theirs[0]))
 
 
 def slot_graph(slot: str, relation_name: str = "restricts") -> nx.DiGraph:
     """Blocks of a slot, with an edge from each to those that it says it restricts or tightens.
+
+    What tightens with parameters of its own is a node beside the block's name.
 
     Parameters
     ----------
@@ -127,6 +129,8 @@ def slot_graph(slot: str, relation_name: str = "restricts") -> nx.DiGraph:
         if cls.slot == slot:
             graph.add_node(name)
             graph.add_edges_from((name, other) for other in getattr(cls, relation_name))
+            if relation_name == "tightens":
+                graph.add_edges_from(cls.lp_order)
     return graph
 
 

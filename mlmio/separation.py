@@ -6,6 +6,7 @@ coordinates separate well enough: first only those are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,7 @@ def largest_separation(context: Context, enough: float | None) -> Separation:
     DataError
         If the LP cannot be solved, as with features of very different magnitude.
     """
-    program = _Program(context, enough)
+    program = RegionProgram(context, enough)
     if program.P > MANY_PARAMETERS:
         program.hold_products_at_zero()
         found = None
@@ -80,19 +81,27 @@ def largest_separation(context: Context, enough: float | None) -> Separation:
             found = _solved(program)
         if found is not None and found.value >= 2 * LEAST_SEPARATION * context.dmax:
             return replace(found, exact=False)
-        program = _Program(context, enough)
+        program = RegionProgram(context, enough)
     return _solved(program)
 
 
-def _solved(program: _Program) -> Separation:
+def _solved(program: RegionProgram) -> Separation:
     while True:
         theta, t = program.solve()
         if not program.add_violated(theta, t):
             return program.answer(theta, t)
 
 
-class _Program:
-    """The LP in (θ, …, t), with the rows of the pairs added where violated."""
+class RegionProgram:
+    """The LP max t in (θ, …, t), with the rows of the pairs added where violated.
+
+    Parameters
+    ----------
+    context : Context
+        As in :func:`largest_separation`.
+    enough : float or None
+        Likewise.
+    """
 
     def __init__(self, context: Context, enough: float | None) -> None:
         import highspy
@@ -102,7 +111,7 @@ class _Program:
         # A row is added once: the solver, which drops tiny coefficients, may leave it violated.
         self.added: set[tuple[float, int, int]] = set()
         self.infinity = highspy.kHighsInf
-        self.region = region = region_of(context)
+        self.region = region = context.region or region_of(context)
         self.P, self.t = region.P, len(region.columns)
         self.highs = silent_highs()
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
@@ -154,10 +163,13 @@ class _Program:
         for sign, (pairs, amounts) in zip(
             (1.0, -1.0), self.oracle.violated(theta, t, self.context.dmax), strict=True
         ):
-            violated = pairs[amounts > 10 * TOLERANCE].tolist()
-            fresh = [pair for pair in violated if (sign, *pair) not in self.added]
-            self._add_rows(np.array(fresh[:ROWS_A_ROUND], dtype=np.intp).reshape(-1, 2), sign)
+            self.require(pairs[amounts > 10 * TOLERANCE].tolist(), sign)
         return len(self.added) - before
+
+    def require(self, pairs: Sequence[Sequence[int]], sign: float) -> None:
+        """Add the rows of the first pairs that are not there: d ≤ d_max for sign 1, else d ≥ …"""
+        fresh = [pair for pair in pairs if (sign, *pair) not in self.added]
+        self._add_rows(np.array(fresh[:ROWS_A_ROUND], dtype=np.intp).reshape(-1, 2), sign)
 
     def _add_rows(self, pairs: Pairs, sign: float) -> None:
         """Add d ≤ d_max for sign 1, and t ≤ d, or 0 ≤ d within a class, for sign −1."""

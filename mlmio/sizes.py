@@ -31,6 +31,10 @@ class Dimensions:
         How many of them serve each point, set by the same.
     margin : int
         1 where the margin λ is a variable, 0 where the loss fixes it.
+    given_up : int or symbol
+        N where the loss may give points up, else 0, set by the loss.
+    substituted : int
+        1 where distances are no variables, set by the region.
     data : Dataset or None
         The points, for blocks whose size depends on which of them they are told of.
     """
@@ -44,6 +48,8 @@ class Dimensions:
     choices: Any = 0
     k: int = 1
     margin: int = 1
+    given_up: Any = 0
+    substituted: int = 0
     data: Dataset | None = None
 
     @classmethod

@@ -198,3 +198,7 @@ class Outliers(Block):
         floor = n.classes if self.keep else 0
         serving = SEMANTICS[self.semantics][2]
         return Size(variables=n.N, binaries=n.N, rows=floor + (0 if serving else n.choices))
+
+    def extend(self, n: Any) -> None:
+        """Any point may be given up."""
+        n.given_up = n.N

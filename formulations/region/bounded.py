@@ -13,6 +13,7 @@ from mlmio.blocks import Block, Size, check_choice, check_number, register_block
 from mlmio.data.validation import shown
 from mlmio.distances import DISTANCES, add_distances, complete_distances
 from mlmio.errors import CompositionError, DataError
+from mlmio.outline import region_of
 from mlmio.separation import LEAST_SEPARATION, Separation, largest_separation
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Bounded(Block):
         context.dmax = self.dmax
         context.exempt = conflicts = self._given_up(data)
         context.conflicting = np.unique(conflicts)
+        context.region = region_of(context)
         context.dmin = dmin = self._resolve(context)
         if context.whole:
             apart = data.apart_rows(np.arange(data.N))
@@ -194,6 +196,10 @@ class Bounded(Block):
     def size(self, n: Any) -> Size:
         """E variables and E rows, or E rows."""
         return Size(variables=n.pairs if self.distances == "variables" else 0, rows=n.pairs)
+
+    def extend(self, n: Any) -> None:
+        """Whether distances are variables."""
+        n.substituted = int(self.distances == "substituted")
 
 
 def _bounds_on_demand(
