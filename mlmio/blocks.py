@@ -55,6 +55,9 @@ class Block:
         Name in compositions, slot it fills, and the equation it comes from.
     problem_class : {"LP", "MILP", "SOCP", "MISOCP", "MINLP"}
         Class of problem that its variables and rows make.
+    solver_needs : frozenset of str
+        Features that a solver must have for its variables and rows, of
+        :data:`mlmio.solvers.base.FEATURES`.
     repeatable : bool
         Whether a composition may hold it twice with different parameters.
     restricts : tuple of str
@@ -76,6 +79,7 @@ class Block:
     slot: ClassVar[str]
     source: ClassVar[str] = "mlmio"
     problem_class: ClassVar[str] = "LP"
+    solver_needs: ClassVar[frozenset[str]] = frozenset()
     repeatable: ClassVar[bool] = False
     restricts: ClassVar[tuple[str, ...]] = ()
     tightens: ClassVar[tuple[str, ...]] = ()

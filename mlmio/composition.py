@@ -131,6 +131,11 @@ class Composition:
         widest = max(classes, key=PROBLEM_CLASSES.index)
         return "MISOCP" if widest == "SOCP" and "MILP" in classes else widest
 
+    @property
+    def solver_needs(self) -> frozenset[str]:
+        """Features that a solver must have for the model: those of all blocks."""
+        return frozenset().union(*(part.solver_needs for part in self.ordered))
+
     def build(self, data: Dataset) -> Any:
         """Build the model.
 

@@ -167,7 +167,7 @@ class RegionProgram:
         return len(self.added) - before
 
     def require(self, pairs: Sequence[Sequence[int]], sign: float) -> None:
-        """Add the rows of the first pairs that are not there: d ≤ d_max for sign 1, else d ≥ …"""
+        """Add the bounds of the first pairs that lack them: upper for sign 1, else lower."""
         fresh = [pair for pair in pairs if (sign, *pair) not in self.added]
         self._add_rows(np.array(fresh[:ROWS_A_ROUND], dtype=np.intp).reshape(-1, 2), sign)
 

@@ -106,7 +106,8 @@ def solve(
     chosen: Strategy = strategies.get(strategy)()
     adapter = None
     if chosen.needs_solver:
-        adapter = get_solver(solver or "highs", composition.problem_class, asked)
+        needs = composition.solver_needs
+        adapter = get_solver(solver or "highs", composition.problem_class, asked, needs)
     outcome = chosen.run(composition, data, adapter, asked)
     return _result(composition, outcome, adapter, strategy, asked)
 

@@ -126,7 +126,7 @@ def solver_for(composition: Composition) -> str | None:
     """An installed solver that takes the composition, or None."""
     for name in sorted(solvers.names(), key=lambda name: name != "highs"):
         try:
-            get_solver(name, composition.problem_class)
+            get_solver(name, composition.problem_class, needs=composition.solver_needs)
         except SolverError:
             continue
         return name

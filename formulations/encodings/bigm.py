@@ -58,7 +58,7 @@ class BigM(Encoding):
     Needs a bounded distance. Adds N variables and C rows; MILP.
 
     Relations: equivalent to every encoding; its LP bound falls from ``none`` to ``box`` to ``lp``,
-    and without tightening is never below that of ``mccormick``.
+    and without tightening is never below that of ``mccormick``, nor above that of ``indicator``.
     """
 
     tighten: str = "none"
@@ -67,6 +67,7 @@ class BigM(Encoding):
     source: ClassVar[str] = "eq:w_mccormick_3"
     problem_class: ClassVar[str] = "MILP"
     parameter_order: ClassVar[Mapping[str, str]] = {"tighten": "neutral"}
+    tightens: ClassVar[tuple[str, ...]] = ("indicator",)
     lp_order: ClassVar[tuple[tuple[str, str], ...]] = (
         ("bigm(tighten='lp')", "bigm(tighten='box')"),
         ("bigm(tighten='box')", "bigm"),

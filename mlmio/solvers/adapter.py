@@ -81,6 +81,9 @@ class Adapter(Solver):
         nonzeros = int(program.matrix.nnz)
         if program.contradiction:
             return Answer("infeasible", nonzeros=nonzeros, message=program.contradiction)
+        if program.exclusive and "sos1" not in self.features:
+            message = f"{self.name} does not take sets of which at most one variable is not zero"
+            return Answer("error", nonzeros=nonzeros, message=message, reason="solver")
         if not program.columns:
             return Answer("optimal", program.offset, program.offset, 0, nonzeros)
         point, refused = self._start(program, options)

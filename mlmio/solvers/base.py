@@ -30,6 +30,7 @@ FEATURES = {
     "node_count": "counts its nodes",
     "root_bound": "tells the bound at the root after its cuts",
     "trajectory": "tells its incumbent and bound over time",
+    "sos1": "takes sets of variables of which at most one is not zero (SOS1)",
     "lazy_rows": "can take rows during branch and bound, in its own interface",
 }
 
@@ -253,7 +254,12 @@ def register_solver(cls: type[Any]) -> type[Any]:
     return solvers.register(cls)
 
 
-def get_solver(name: str, problem_class: str, options: Options | None = None) -> Solver:
+def get_solver(
+    name: str,
+    problem_class: str,
+    options: Options | None = None,
+    needs: frozenset[str] = frozenset(),
+) -> Solver:
     """Return an installed solver that takes a class of problem and what is asked of it.
 
     Parameters
@@ -264,11 +270,14 @@ def get_solver(name: str, problem_class: str, options: Options | None = None) ->
         Class of the problem to solve.
     options : Options, optional
         What will be asked of it.
+    needs : frozenset of str
+        Features, of :data:`FEATURES`, without which it cannot take the problem.
 
     Raises
     ------
     SolverError
-        If it is unknown, not installed, does not solve that class, or cannot honour an option;
+        If it is unknown, not installed, does not solve that class, lacks a feature that is
+        needed, or cannot honour an option;
         the message names those that do.
     """
     solver: Solver = solvers.get(name)()
@@ -277,6 +286,11 @@ def get_solver(name: str, problem_class: str, options: Options | None = None) ->
             f"{name} does not solve {problem_class}, only {' and '.join(sorted(solver.classes))}: "
             f"{_others('classes', problem_class)}, or replace the block that makes it "
             f"{problem_class}"
+        )
+    for feature in sorted(needs - solver.features):
+        raise SolverError(
+            f"{name} does not have what the problem needs, that it {FEATURES[feature]}: "
+            f"{_others('features', feature)}, or replace the block that needs it"
         )
     if options is not None:
         _refuse_options(solver, options)

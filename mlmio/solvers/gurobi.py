@@ -66,6 +66,7 @@ class Gurobi(Adapter):
             "node_count",
             "root_bound",
             "trajectory",
+            "sos1",
             "lazy_rows",
         }
     )
@@ -226,6 +227,9 @@ def _fill(model: Any, program: Program) -> Any:
         kinds = np.array(senses)[linear]
         model.addMConstr(program.matrix[index[linear]], x, kinds, sides[linear])
     variables = x.tolist()
+    for columns in program.exclusive:
+        members = [variables[column] for column in columns]
+        model.addSOS(gurobipy.GRB.SOS_TYPE1, members, list(range(1, len(members) + 1)))
     for position in np.flatnonzero(curved).tolist():
         body = _products(program, int(index[position]), variables)
         model.addQConstr(body, senses[position], sides[position])

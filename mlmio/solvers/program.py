@@ -65,6 +65,8 @@ class Program:
         Bounds of the rows, infinite where there is none.
     quadratic : dict of int to Quadratic
         The products of the rows that have any.
+    exclusive : list of arrays of int
+        Sets of columns of which at most one is not zero (SOS1).
     contradiction : str
         What cannot hold whatever the columns are, or nothing.
     """
@@ -81,12 +83,13 @@ class Program:
     row_lower: Array
     row_upper: Array
     quadratic: dict[int, Quadratic] = field(default_factory=dict)
+    exclusive: list[NDArray[np.int32]] = field(default_factory=list)
     contradiction: str = ""
 
     @property
     def discrete(self) -> bool:
-        """Whether there is something to branch on: an integer variable or a product."""
-        return bool(self.integer.any() or self.quadratic)
+        """Whether there is something to branch on: an integer variable, a product or a set."""
+        return bool(self.integer.any() or self.quadratic or self.exclusive)
 
     @property
     def sign(self) -> float:
@@ -131,6 +134,11 @@ class Program:
             if worst >= 0 and not amount[worst] <= tolerance:
                 what = words.format(components[worst].name)
                 return f"{what} violated by {amount[worst]:.2g}"
+        for columns in self.exclusive:
+            second = float(np.sort(np.abs(x[columns]))[-2])
+            if not second <= tolerance:
+                names = " and ".join(self.columns[column].name for column in columns)
+                return f"two of {names}, one of which is to be zero, differ from it by {second:.2g}"
         return ""
 
     def values(self) -> Array | None:
@@ -163,7 +171,7 @@ def compile_program(model: Any) -> Program:
     Parameters
     ----------
     model : Pyomo model
-        Linear or quadratic rows, and a linear objective or none.
+        Linear or quadratic rows, sets of type SOS1, and a linear objective or none.
 
     Raises
     ------
@@ -172,6 +180,7 @@ def compile_program(model: Any) -> Program:
     """
     reader = _Reader(model)
     reader.read_rows()
+    reader.read_sets()
     objective, maximize = reader.read_objective()
     columns = list(reader.found.values())
     position = {key: index for index, key in enumerate(reader.found)}
@@ -198,6 +207,9 @@ def compile_program(model: Any) -> Program:
             for index, form in enumerate(reader.forms)
             if form.products
         },
+        exclusive=[
+            np.array([position[key] for key in keys], dtype=np.int32) for keys in reader.sets
+        ],
         contradiction=reader.contradiction
         or _crossing(lower, upper, columns, "the bounds of {} exclude each other")
         or _crossing(
@@ -242,6 +254,7 @@ class _Reader:
         self.rows: list[Any] = []
         self.forms: list[_Form] = []
         self.limits: list[tuple[float, float]] = []
+        self.sets: list[list[int]] = []
         self.contradiction = ""
 
     def read_rows(self) -> None:
@@ -259,6 +272,23 @@ class _Reader:
                 self.limits.append((low, high))
             elif max(low, -high) > TOLERANCE * max(1.0, abs(form.constant)):
                 self.contradiction = f"row {row.name} holds no variable and is never satisfied"
+
+    def read_sets(self) -> None:
+        """Read every active set of which at most one variable is not zero."""
+        from pyomo.core import SOSConstraint
+
+        for members in self.model.component_data_objects(SOSConstraint, active=True):
+            variables = list(members.get_variables())
+            if members.level != 1 or any(variable.fixed for variable in variables):
+                raise SolverError(
+                    f"{members.name} is an ordered set of level {members.level}, or one with fixed "
+                    f"variables, and no adapter takes it: write it with level 1 and none fixed"
+                )
+            for variable in variables:
+                self.found.setdefault(id(variable), variable)
+            # A set of one excludes nothing.
+            if len(variables) > 1:
+                self.sets.append([id(variable) for variable in variables])
 
     def read_objective(self) -> tuple[_Form, bool]:
         """The active objective and whether it is maximised; zero where there is none."""

@@ -61,6 +61,7 @@ class Scip(Adapter):
             "node_count",
             "root_bound",
             "trajectory",
+            "sos1",
             "lazy_rows",
         }
     )
@@ -187,6 +188,9 @@ def _model(program: Program) -> tuple[Any, list[Any]]:
         scip.setMinimize()
     for index in range(len(program.rows)):
         _add_row(scip, program, index, variables)
+    for columns in program.exclusive:
+        members = [variables[column] for column in columns]
+        scip.addConsSOS1(members, weights=list(range(1, len(members) + 1)))
     return scip, variables
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -97,6 +99,24 @@ class Strategy:
             If it cannot take the composition; the message names the block.
         """
         raise NotImplementedError(f"{type(self).__name__} runs nothing")
+
+
+@contextmanager
+def relaxed(model: Any) -> Iterator[None]:
+    """Let a model be its linear relaxation meanwhile: integers any number, sets without effect."""
+    from pyomo.core import SOSConstraint, TransformationFactory
+
+    relax = TransformationFactory("core.relax_integer_vars")
+    sets = list(model.component_data_objects(SOSConstraint, active=True))
+    token = relax.apply_to(model)
+    for members in sets:
+        members.deactivate()
+    try:
+        yield
+    finally:
+        relax.apply_to(model, reverse=token)
+        for members in sets:
+            members.activate()
 
 
 def refuse_solver_options(strategy: str, options: Options) -> None:

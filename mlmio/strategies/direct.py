@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
-from mlmio.strategies.base import ModelSize, Outcome, Strategy, register_strategy
+from mlmio.strategies.base import ModelSize, Outcome, Strategy, register_strategy, relaxed
 
 if TYPE_CHECKING:
     from mlmio.assembly import Assembly
@@ -57,17 +57,11 @@ class Direct(Strategy):
 
 def _solve_relaxation(model: Any, problem_class: str, solver: Solver, options: Options) -> Answer:
     """Solve the model with its integers relaxed, where that is an LP; it is left as it was."""
-    from pyomo.core import TransformationFactory
-
     if problem_class != "MILP":
         # An LP is its own relaxation; that of any other class is none.
         return Answer("no_incumbent")
-    relax = TransformationFactory("core.relax_integer_vars")
-    token = relax.apply_to(model)
-    try:
+    with relaxed(model):
         return solver.solve(model, replace(options, start=None, log=options.log is True))
-    finally:
-        relax.apply_to(model, reverse=token)
 
 
 def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options) -> Answer:

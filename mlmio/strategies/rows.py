@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
-from mlmio.strategies.base import Outcome, Strategy, register_strategy
+from mlmio.strategies.base import Outcome, Strategy, register_strategy, relaxed
 from mlmio.strategies.direct import model_size
 from mlmio.verification import TOLERANCE, tolerance_of
 
@@ -212,7 +211,7 @@ class Rounds:
 
     def relax(self, clock: Clock) -> Answer | None:
         """Solve the LP relaxation, until it violates no row; returns why there is no going on."""
-        with _relaxed(self.assembly.model):
+        with relaxed(self.assembly.model):
             while True:
                 ended = clock.ended(self.nodes)
                 if ended is not None:
@@ -340,19 +339,6 @@ class Rounds:
         if self.bound is None or self.bound < objective - tolerance_of(objective):
             return self.bound
         return max(self.bound, objective)
-
-
-@contextmanager
-def _relaxed(model: Any) -> Iterator[None]:
-    """Let the integers of a model be any number meanwhile."""
-    from pyomo.core import TransformationFactory
-
-    relax = TransformationFactory("core.relax_integer_vars")
-    token = relax.apply_to(model)
-    try:
-        yield
-    finally:
-        relax.apply_to(model, reverse=token)
 
 
 def _euclidean(orders: list[int], data: Dataset) -> Metric:

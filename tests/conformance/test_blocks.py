@@ -112,7 +112,8 @@ def test_its_class_of_problem_is_true(part: Block, assembly: Assembly) -> None:
     bodies = [row.body for row in b.component_data_objects(pyo.Constraint)]
     variables = [*b.component_data_objects(pyo.Var)]
     variables += [v for body in bodies for v in identify_variables(body, include_fixed=True)]
-    discrete = any(v.is_integer() for v in variables)
+    sets = any(b.component_data_objects(pyo.SOSConstraint))
+    discrete = sets or any(v.is_integer() for v in variables)
     nonlinear = any(body.polynomial_degree() not in (0, 1) for body in bodies)
     allowed = {
         (False, False): {"LP"},
