@@ -109,13 +109,11 @@ def tightens(first: Composition | Block | str, second: Composition | Block | str
     ours, theirs = a.slot("encoding"), b.slot("encoding")
     if not ours or not theirs or ours == theirs or (a | theirs[0]) != b:
         return False
-    return _reaches("tightens", "encoding", str(ours[0]), str(theirs[0]))
+    return _leads(lp_graph("encoding"), str(ours[0]), str(theirs[0]))
 
 
 def slot_graph(slot: str, relation_name: str = "restricts") -> nx.DiGraph:
     """Blocks of a slot, with an edge from each to those that it says it restricts or tightens.
-
-    What tightens with parameters of its own is a node beside the block's name.
 
     Parameters
     ----------
@@ -129,8 +127,20 @@ def slot_graph(slot: str, relation_name: str = "restricts") -> nx.DiGraph:
         if cls.slot == slot:
             graph.add_node(name)
             graph.add_edges_from((name, other) for other in getattr(cls, relation_name))
-            if relation_name == "tightens":
-                graph.add_edges_from(cls.lp_order)
+    return graph
+
+
+def lp_graph(slot: str) -> nx.DiGraph:
+    """Blocks of a slot with their parameters, an edge from each to those that it tightens.
+
+    Parameters
+    ----------
+    slot : str
+        Name of the slot.
+    """
+    graph = slot_graph(slot, "tightens")
+    for name in list(graph):
+        graph.add_edges_from(blocks.get(name).lp_order)
     return graph
 
 
@@ -189,9 +199,9 @@ def _pair_relation(mine: Block, other: Block) -> Relation:
         return Relation(_combine(Relation(kind, differs) for kind in kinds).kind, differs)
     if SLOTS[mine.slot].peers == EQUIVALENT or _publish_the_same(mine, other):
         return Relation(EQUIVALENT, differs)
-    if _reaches("restricts", mine.slot, mine.name, other.name):
+    if _restricts(mine.slot, mine.name, other.name):
         return Relation(RESTRICTION, differs)
-    if _reaches("restricts", mine.slot, other.name, mine.name):
+    if _restricts(mine.slot, other.name, mine.name):
         return Relation(RELAXATION, differs)
     return Relation(UNRELATED, differs)
 
@@ -222,7 +232,10 @@ def _set_relation(ours: set[object], theirs: set[object], effect: str) -> str:
     return UNRELATED
 
 
-def _reaches(relation_name: str, slot: str, first: str, second: str) -> bool:
+def _restricts(slot: str, first: str, second: str) -> bool:
     """Whether the statements lead from one block to another."""
-    graph = slot_graph(slot, relation_name)
+    return _leads(slot_graph(slot), first, second)
+
+
+def _leads(graph: nx.DiGraph, first: str, second: str) -> bool:
     return first in graph and second in graph and nx.has_path(graph, first, second)
