@@ -94,8 +94,12 @@ def assemble(
     """
     import pyomo.environ as pyo
 
+    from mlmio.outline import outline
+    from mlmio.served import Served
+
     model = pyo.ConcreteModel(name=str(composition))
     context = Context(prepare(parts, data), model, whole)
+    context.served = Served(lambda: outline(composition, data))
     objective: Any = 0
     for part in parts:
         b = pyo.Block(concrete=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mlmio.data import Dataset
     from mlmio.metric import Metric
     from mlmio.outline import Region
+    from mlmio.served import Served
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,12 @@ class Context:
         neighbours count it.
     encode : callable (Choice) -> mapping of int to expression
         Published by ``encoding``: s_i, the distance to the farthest point that serves i.
+    choice : Choice
+        Published by ``neighbors`` that provide ``choice``: y and who may serve.
+    value : expression
+        Published by the same: λ.
+    served : Served
+        Published by whoever builds the model: bounds on λ by who serves whom, for ``cuts``.
     fences : Fences
         Published by ``neighbors`` that provide ``rows on demand``, where the model is not whole.
     threshold : Pyomo variable
@@ -153,6 +160,9 @@ class Context:
         self.outliers: Mapping[int, Any] | None = None
         self.surplus: float = 0.0
         self.encode: Callable[[Choice], Mapping[int, Any]]
+        self.choice: Choice
+        self.value: Any
+        self.served: Served
         self.fences: Fences
         self.threshold: Any
         self.exempt: NDArray[np.intp] = np.empty((0, 2), dtype=np.intp)

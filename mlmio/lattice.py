@@ -102,14 +102,22 @@ def _assumptions(a: Composition, b: Composition) -> tuple[str, ...]:
 def tightens(first: Composition | Block | str, second: Composition | Block | str) -> bool:
     """Whether the LP bound of the first is never above that of the second.
 
-    True where they differ in the encoding alone, and the first's encoding says that it tightens
-    the second's.
+    True where the first has all that the second has, but for an encoding that says that it
+    tightens the other's, and more cuts.
     """
     a, b = compose(first).completed, compose(second).completed
-    ours, theirs = a.slot("encoding"), b.slot("encoding")
-    if not ours or not theirs or ours == theirs or (a | theirs[0]) != b:
+    return a != b and all(_tightens_in(slot, a.slot(slot), b.slot(slot)) for slot in SLOTS)
+
+
+def _tightens_in(slot: str, ours: tuple[Block, ...], theirs: tuple[Block, ...]) -> bool:
+    """Whether what fills a slot here leaves an LP bound no larger than what fills it there."""
+    if ours == theirs:
+        return True
+    if SLOTS[slot].tightening:
+        return set(ours) >= set(theirs)
+    if slot != "encoding" or not ours or not theirs:
         return False
-    return _leads(lp_graph("encoding"), str(ours[0]), str(theirs[0]))
+    return _leads(lp_graph(slot), str(ours[0]), str(theirs[0]))
 
 
 def slot_graph(slot: str, relation_name: str = "restricts") -> nx.DiGraph:

@@ -213,8 +213,8 @@ def outline(composition: Composition, data: Dataset) -> Outline:
     for part in parts:
         if part.slot in OUTLINED:
             _outline_of(part, context)
-        elif part.slot != "encoding":
-            # All encodings of a choice have the same optimum.
+        elif part.slot not in ("encoding", "cuts"):
+            # All encodings of a choice have the same optimum, and cuts change nothing in it.
             b = pyo.Block(concrete=True)
             model.add_component(part.label, b)
             contribution = part.build(context, b)

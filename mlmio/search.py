@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mlmio.kernels.alternate import alternate
 from mlmio.kernels.branch import expand, fractional
-from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on
+from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on, new_closing
 from mlmio.kernels.programs import Work, new_work
 
 if TYPE_CHECKING:
@@ -160,6 +160,11 @@ class Search:
         return max(waiting + slack, self._settled + slack, self.solution.value[0])
 
     @property
+    def closed(self) -> float:
+        """Bound of what is closed: no solution outside of the leaves is better."""
+        return max(self.solution.value[0] + self.gap, self._settled) + self.problem.slack
+
+    @property
     def open(self) -> int:
         """How many nodes are left."""
         return len(self._heap) + (self._root is not None)
@@ -176,6 +181,13 @@ class Search:
             int(self.counts[1]),
             perf_counter() - self.began,
         )
+
+    def leaves(self) -> Iterator[Node]:
+        """Yield the nodes that are left: no solution outside of them is wanted."""
+        if self._root is not None:
+            yield self._root
+        for entry in self._heap:
+            yield self._child(entry)
 
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
         """Search until all is closed, or `stop` says so; `tell` hears of every batch."""
@@ -255,15 +267,8 @@ class Search:
         """Expand a node on a thread of its own, and alternate from its solution if told to."""
         instance = self.problem.instance
         integer = instance.columns.integer
-        m = len(integer)
         best = Solution(solution.value.copy(), solution.x.copy(), solution.state.copy())
-        closing = Closing(
-            np.full(4, -1, dtype=np.int64),
-            np.zeros(1),
-            np.zeros(m + 1, dtype=np.int64),
-            np.zeros(1),
-            np.zeros((m + 1, m + 1)),
-        )
+        closing = new_closing(len(integer))
         counts = np.zeros(2, dtype=np.int64)
         expanded, branches = expand(
             instance, node, work, best, gap, CANDIDATES, probing, closing, counts

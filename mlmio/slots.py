@@ -19,8 +19,10 @@ class Slot:
         Whether a complete composition has a block in it.
     default : str or None
         Block that fills it where it is required and left empty.
-    adding : {"relaxes", "restricts", "unrelated"}
+    adding : {"relaxes", "restricts", "neutral", "unrelated"}
         What one block more in the slot does to the optimum.
+    tightening : bool
+        Whether one block more in the slot never raises the LP bound.
     peers : {"equivalent", "unrelated"}
         How two blocks of the slot relate unless they say otherwise.
     """
@@ -30,6 +32,7 @@ class Slot:
     required: bool = False
     default: str | None = None
     adding: str = "unrelated"
+    tightening: bool = False
     peers: str = "unrelated"
 
 
@@ -46,6 +49,8 @@ SLOTS = {
         Slot("encoding", default="bigm", peers="equivalent"),
         Slot("neighbors", required=True),
         Slot("side", many=True, adding="restricts"),
+        # Rows that every solution of the others satisfies: last, so that they know all of them.
+        Slot("cuts", many=True, adding="neutral", tightening=True, peers="equivalent"),
     )
 }
 SLOT_ORDER = {name: position for position, name in enumerate(SLOTS)}

@@ -17,6 +17,7 @@ from mlmio import (
     Result,
     SolverError,
     block,
+    compose,
     solve,
 )
 from mlmio.registry import blocks, solvers
@@ -65,6 +66,10 @@ def plain_data() -> Dataset:
     return Dataset(X, y, side=side)
 
 
+# Blocks that others take with some of their parameters only.
+PARAMETERS = {"outliers": ("outliers", "outliers(semantics='excuse')")}
+
+
 @cache
 def complete_composition(*parts: Block) -> Composition:
     """The first composition found that contains `parts` and can be built.
@@ -105,7 +110,7 @@ def _completions(
     except CompositionError as error:
         refusals.append(error)
     for option in options:
-        yield from _completions((*parts, *map(block, option)), refusals)
+        yield from _completions((*parts, *compose(" + ".join(option)).blocks), refusals)
 
 
 def _options(composition: Composition) -> list[tuple[str, ...]]:
@@ -119,7 +124,7 @@ def _options(composition: Composition) -> list[tuple[str, ...]]:
     provided = set().union(*(part.provides for part in parts))
     missing = sorted(set().union(*(part.needs | part.requires for part in parts)) - provided)
     suppliers = [name for name in blocks.names() if {*missing[:1]} & block(name).provides]
-    return [(name,) for name in suppliers]
+    return [(spec,) for name in suppliers for spec in PARAMETERS.get(name, (name,))]
 
 
 def solver_for(composition: Composition) -> str | None:

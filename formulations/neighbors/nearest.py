@@ -62,8 +62,11 @@ class Nearest(Block):
 
     @property
     def provides(self) -> frozenset[str]:
-        """Rows with a margin, which a loss may relieve and a strategy may write on demand."""
-        return frozenset({"margin", "relief", "rows on demand"})
+        """Rows with a margin, which a loss may relieve and a strategy may write on demand.
+
+        And its choice, about which cuts may say more.
+        """
+        return frozenset({"margin", "relief", "rows on demand", "choice"})
 
     @property
     def needs(self) -> frozenset[str]:
@@ -93,8 +96,10 @@ class Nearest(Block):
             rule=lambda _, i: sum(b.y[i, j] for j in candidates[i]) == self.k * context.kept(i),
         )
         context.couple(b.y)
-        reach = context.encode(Choice(b.y, candidates, self.k))
-        margin, most = self._margin(context, b), _most_needed(context)
+        context.choice = Choice(b.y, candidates, self.k)
+        reach = context.encode(context.choice)
+        context.value = margin = self._margin(context, b)
+        most = _most_needed(context)
 
         def excess(i: int, k: int) -> Any:
             # The largest that s_i + λ − d_ik need be: enough to switch the row off.

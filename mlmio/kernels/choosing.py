@@ -83,12 +83,12 @@ def choose(
         choices, bounds = np.empty(N + 1, np.int64), np.empty(N + 1)
         bases = np.empty((N + 1, m), np.int64)
         size, found, most, complete = 0.0, 0, -np.inf, True
-        near = _nearest_fences(instance.classes.apart[i], rules, node.state, work.d[i])
+        near = nearest_fences(instance.classes.apart[i], rules, node.state, work.d[i])
         for choice in _choices(rules, node, work.d[i], kind, i, most_of_all - wanted):
             if size >= best_size and not probing:
                 complete = False
                 break
-            status, reached = _try(
+            status, reached = try_choice(
                 instance, node, work, n, kind, i, choice, near, wanted + price, closing, counts
             )
             if status in (CUT_OFF, INFEASIBLE):
@@ -141,7 +141,7 @@ def _choices(rules, node, d, kind, i, to_lose):
 
 
 @compiled
-def _try(instance, node, work, n, kind, i, choice, near, cutoff, closing, counts):
+def try_choice(instance, node, work, n, kind, i, choice, near, cutoff, closing, counts):
     """Solve the program of a child over the rows at hand and the new ones of its point."""
     table, rules, program, codes = instance.table, instance.rules, work.program, work.codes
     child, scratch, served_by, state = work.child, work.scratch, node.served_by, node.state
@@ -227,7 +227,7 @@ def _copy_vertex(vertex, child):
 
 
 @compiled
-def _nearest_fences(apart, rules, state, d):
+def nearest_fences(apart, rules, state, d):
     """Return the non-class points that count and are nearest at the node's solution."""
     distances = d.copy()
     for k in range(len(d)):

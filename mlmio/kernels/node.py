@@ -112,6 +112,17 @@ class Closing(NamedTuple):
     rows: Array
 
 
+def new_closing(m: int) -> Closing:
+    """Return memory for a witness of `m` columns; it is none yet."""
+    return Closing(
+        np.full(4, -1, dtype=np.int64),
+        np.zeros(1),
+        np.zeros(m + 1, dtype=np.int64),
+        np.zeros(1),
+        np.zeros((m + 1, m + 1)),
+    )
+
+
 @compiled
 def decide_on(rules, node, kind, subject, choice):
     """Write a choice about a point into a node."""

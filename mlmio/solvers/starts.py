@@ -14,6 +14,7 @@ from mlmio.errors import SolverError
 if TYPE_CHECKING:
     from mlmio.assembly import Assembly
     from mlmio.data import Dataset
+    from mlmio.evaluation import Evaluation
     from mlmio.metric import Metric
     from mlmio.result import Result
 
@@ -33,8 +34,13 @@ class Start:
     metric: Metric
     outliers: NDArray[Any] = field(default_factory=lambda: np.empty(0))
 
-    def complete(self, assembly: Assembly) -> None:
+    def complete(self, assembly: Assembly) -> Evaluation:
         """Set every variable of a model to its best value for this point.
+
+        Returns
+        -------
+        Evaluation
+            The point evaluated from the data alone.
 
         Raises
         ------
@@ -42,7 +48,7 @@ class Start:
             If the metric is of another number of features.
         """
         data = assembly.data
-        assembly.complete(self.in_scaling_of(data), np.isin(data.ids, self.outliers))
+        return assembly.complete(self.in_scaling_of(data), np.isin(data.ids, self.outliers))
 
     def in_scaling_of(self, data: Dataset) -> Metric:
         """Return the metric in the scaled coordinates of the data.

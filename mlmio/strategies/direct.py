@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
+from mlmio.solvers.starts import Start
 from mlmio.strategies.base import ModelSize, Outcome, Strategy, register_strategy, relaxed
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class Direct(Strategy):
     """Build the whole model, solve its LP relaxation, then the model itself.
 
-    The time limit covers both solves; what the relaxation takes is not left for the model.
+    The time limit covers both solves; what the relaxation takes is not left for the model. Where
+    cuts come with a better solution than the one to start from, the solver starts from theirs.
     """
 
     name: ClassVar[str] = "direct"
@@ -68,7 +70,8 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
     """Solve the model itself, from the point to start from where there is one."""
     if relaxed.reason == "interrupted":
         return Answer("no_incumbent", message=relaxed.message, reason=relaxed.reason)
-    if options.start is None and options.time_limit == LEAST_TIME:
+    start = _better_start(assembly, options.start)
+    if start is None and options.time_limit == LEAST_TIME:
         # The relaxation took all the time: handing the model over again would only overrun it.
         bound = relaxed.objective if relaxed.status == "optimal" else None
         return Answer(
@@ -78,11 +81,28 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
             message="stopped at the time limit",
             reason="time_limit",
         )
-    if options.start is None:
+    if start is None:
         return solver.solve(assembly.model, options)
-    options.start.complete(assembly)
-    answer = solver.solve(assembly.model, options)
-    return replace(answer, start=answer.start or "not supported")
+    start.complete(assembly)
+    answer = solver.solve(assembly.model, replace(options, start=start))
+    # Of a start that nobody gave, there is nothing to say.
+    told = None if options.start is None else answer.start or "not supported"
+    return replace(answer, start=told)
+
+
+def _better_start(assembly: Assembly, given: Start | None) -> Start | None:
+    """The start that is given, or what the cuts found where that is better."""
+    found = assembly.context.served.found
+    if found is None:
+        return given
+    data = assembly.data
+    ours = Start(found[0], data.ids[found[1]])
+    if given is None:
+        return ours
+    theirs = given.complete(assembly)
+    if theirs.violations or theirs.objective >= ours.complete(assembly).objective:
+        return given
+    return ours
 
 
 def model_size(model: Any, nonzeros: int | None) -> ModelSize:

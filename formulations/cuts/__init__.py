@@ -1,0 +1,1 @@
+"""Cuts: rows that change nothing in the optimum and tighten the LP bound."""
