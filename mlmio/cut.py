@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,6 +43,11 @@ class Cut(Block):
     def cut(self, context: Context, b: Any) -> None:
         """Write the rows on `b`."""
         raise NotImplementedError(f"{type(self).__name__} cuts nothing")
+
+    @staticmethod
+    def given_up(context: Context) -> Mapping[int, Any]:
+        """Return z_i by point; of no points without a loss that gives them up."""
+        return {} if context.outliers is None else context.outliers
 
     def check(self, evaluation: Evaluation) -> None:
         """State nothing of its own: whatever it says follows from the other blocks."""

@@ -169,7 +169,7 @@ class Served:
         return free, *_begin(free)
 
     def _safe(self, bounds: Array) -> Array:
-        """Bounds that rounding does not break, those of what is impossible as low as makes sense."""
+        """Bounds that rounding does not break, within the interval of λ."""
         dmax = self.outline.context.dmax
         return np.clip(bounds + SAFE * dmax, -dmax, dmax)
 

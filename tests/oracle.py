@@ -8,7 +8,7 @@ loses nothing: a further choice only adds rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, permutations
 
@@ -87,6 +87,17 @@ def solve(problem: Problem) -> float | None:
     return None if np.isinf(best) else float(best)
 
 
+def largest_margin(problem: Problem) -> Callable[[np.ndarray, dict[int, tuple[int, ...]]], float]:
+    """Largest λ where z and some choices are given, −inf where there is none."""
+    search = _Search(problem)
+
+    def margin(z: np.ndarray, chosen: dict[int, tuple[int, ...]]) -> float:
+        search.decide(z)
+        return search.relaxation(chosen)[1]
+
+    return margin
+
+
 def _outlier_sets(problem: Problem) -> Iterator[np.ndarray]:
     """Every z that keeps enough of each class and gives up the points that coincide."""
     N, y = len(problem.y), problem.y
@@ -129,8 +140,8 @@ class _Search:
             right += [self.problem.dmax, -dmin if apart else 0.0]
         return rows, right
 
-    def run(self, z: np.ndarray, best: float) -> float:
-        """Largest λ for this z, or −inf where it is not above `best`."""
+    def decide(self, z: np.ndarray) -> np.ndarray:
+        """Set the rows in force and the interval of λ; returns who may serve."""
         loss = self.problem.loss
         semantics = loss.semantics if loss else "excuse"
         in_force = self.across.copy()
@@ -141,6 +152,11 @@ class _Search:
         server = np.ones(self.N, dtype=bool) if semantics == "excuse" else ~z
         self.in_force = in_force
         self.interval = (0.0, self.problem.dmax) if loss else (-np.inf, np.inf)
+        return server
+
+    def run(self, z: np.ndarray, best: float) -> float:
+        """Largest λ for this z, or −inf where it is not above `best`."""
+        server = self.decide(z)
         self.options: list[list[tuple[int, ...]]] = []
         for i in range(self.N):
             may_serve = np.flatnonzero(~self.across[i] & server & (np.arange(self.N) != i))
@@ -154,7 +170,7 @@ class _Search:
         return self.found
 
     def _descend(self, chosen: dict[int, tuple[int, ...]]) -> None:
-        theta, bound = self._relaxation(chosen)
+        theta, bound = self.relaxation(chosen)
         if bound <= self.best + TINY:
             return
         d = self.phi @ theta
@@ -175,7 +191,7 @@ class _Search:
         reach = min(max((d[i, j] for j in choice), default=0.0) for choice in self.options[i])
         return float(np.min(d[i, self.in_force[i]], initial=np.inf) - reach)
 
-    def _relaxation(self, chosen: dict[int, tuple[int, ...]]) -> tuple[np.ndarray, float]:
+    def relaxation(self, chosen: dict[int, tuple[int, ...]]) -> tuple[np.ndarray, float]:
         """The LP in (θ, λ) with the rows of the choices made; λ ≤ d_ik for the other points."""
         rows, right = list(self.region), list(self.limits)
         for i in range(self.N):

@@ -71,7 +71,7 @@ class BasicSteps(Cut):
 
         bounds = context.served.worths(self.nodes)
         loss = context.served.outline.context.loss
-        price = 0.0 if loss is None else loss.price * sum(context.outliers.values())
+        price = 0.0 if loss is None else loss.price * sum(self.given_up(context).values())
         b.worth = pyo.Constraint(
             range(context.data.N),
             rule=lambda _, i: served_row(context, context.value - price, bounds, i),

@@ -60,7 +60,10 @@ class ConflictCuts(Cut):
 
         conflicts = context.served.conflicts()
         impossible = np.diag(conflicts)
-        z, cliques = context.outliers, _cliques(conflicts & ~(impossible[:, None] | impossible))
+        z, cliques = (
+            self.given_up(context),
+            _cliques(conflicts & ~(impossible[:, None] | impossible)),
+        )
 
         def row(_: Any, i: int) -> Any:
             if impossible[i]:

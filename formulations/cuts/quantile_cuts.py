@@ -62,13 +62,13 @@ class QuantileCuts(Cut):
         """Add w, the rows that order it, and that of λ."""
         import pyomo.environ as pyo
 
-        served, N = context.served, context.data.N
+        served, N, z = context.served, context.data.N, self.given_up(context)
         margins = np.minimum(served.point_margins, served.most)
         hardest = np.argsort(margins, kind="stable").tolist()
         levels = np.append(margins[hardest], served.most)
-        # By point, so that completion needs no order: w of a point is that of its place.
+        # Indexed by the points in this order, which is all that completion needs to know.
         b.w = pyo.Var(hardest, bounds=(0.0, 1.0))
-        b.own = pyo.Constraint(hardest, rule=lambda _, i: b.w[i] <= context.outliers[i])
+        b.own = pyo.Constraint(hardest, rule=lambda _, i: b.w[i] <= z[i])
         b.before = pyo.Constraint(
             range(1, N), rule=lambda _, t: b.w[hardest[t]] <= b.w[hardest[t - 1]]
         )

@@ -133,7 +133,6 @@ def find_conflicts(instance, root, work, margins, least, compatible, counts):
 @compiled
 def _find_metric(instance, root, work, margins, least, compatible, i, k, counts):
     """Look for a metric that serves two points, and note all pairs that it serves."""
-    N, x = len(margins), work.vertex.x
     state, served_by = root.state.copy(), root.served_by.copy()
     state[i], state[k] = KEPT, KEPT
     for j in np.argsort(-margins[i]):

@@ -119,6 +119,12 @@ def test_each_difference_restricts_and_says_why(tight: str, loose: str, reason: 
 EQUIVALENT = {
     "encoding": (f"{BASE} + bigm", f"{BASE} + mccormick", "bigm instead of mccormick"),
     "default": (BASE, f"{BASE} + bigm", "the same blocks"),
+    "cuts": (f"{BASE} + basic_steps", BASE, "with basic_steps"),
+    "nodes": (
+        f"{BASE} + basic_steps(nodes=5)",
+        f"{BASE} + basic_steps",
+        "basic_steps(nodes=5) instead of basic_steps",
+    ),
     "k": (BASE, "nearest(k=1) + linear + bounded(dmin=0.01) + quadratic", "the same blocks"),
     "distances": (
         f"{BASE} + lasso",

@@ -68,9 +68,14 @@ def test_several_restrictions_at_once_are_one() -> None:
         (BASE + " + mccormick", BASE + " + mccormick", False),
         ("linear + nearest + mccormick", BASE, False),
         (BASE + " + mccormick", BASE + " + bounded(dmin=0.1)", False),
+        (BASE + " + disjunction_bounds", BASE, True),
+        (BASE + " + disjunction_bounds + mccormick", BASE, True),
+        (BASE, BASE + " + disjunction_bounds", False),
+        (BASE + " + disjunction_bounds", BASE + " + mccormick", False),
+        (BASE + " + disjunction_bounds", BASE + " + basic_steps", False),
     ],
 )
-def test_lp_bounds_are_compared_where_only_the_encoding_differs(
+def test_lp_bounds_are_compared_where_only_encoding_and_cuts_differ(
     first: str, second: str, tighter: bool
 ) -> None:
     assert tightens(first, second) is tighter
