@@ -171,6 +171,8 @@ def relations(cls: Any) -> Iterator[str]:
     ]
     if slot.adding != "unrelated":
         lines.append(f"Adding it to a composition {WORDS[slot.adding]}.")
+    if slot.tightening:
+        lines.append("The LP bound can only fall by it.")
     yield from lines or [f"No order among the blocks of ``{slot.name}`` holds for all data."]
 
 
@@ -215,18 +217,25 @@ def with_points(names: Sequence[str]) -> Any:
     """Compose blocks, those of the slot side with some points that agree with the classes."""
     from mlmio.composition import Composition
 
-    candidates = [Composition(parts) for parts in product(*map(choices, names))]
+    candidates = [
+        Composition(parts) for parts in product(*(choices(name, names) for name in names))
+    ]
     if len(candidates) == 1:
         return candidates[0]
     return max(candidates, key=objective)
 
 
-def choices(name: str) -> list[Any]:
-    """Return a block with its defaults, or with each kind of points that it may be told."""
+def choices(name: str, names: Sequence[str]) -> list[Any]:
+    """Return a block with its defaults, or with each kind of points that it may be told.
+
+    With the semantics that cuts take, where there are some among the `names`.
+    """
     from mlmio.blocks import block
     from mlmio.registry import blocks
 
     cls = blocks.get(name)
+    if name == "outliers" and any(blocks.get(other).slot == "cuts" for other in names):
+        return [block(name, semantics="excuse")]
     if cls.slot != "side":
         return [block(name)]
     data = load()
