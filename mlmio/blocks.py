@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mlmio.context import Context
     from mlmio.data import Dataset
     from mlmio.evaluation import Evaluation
+    from mlmio.metric import Metric
 
 EFFECTS = ("restricts", "relaxes", "neutral")
 PROBLEM_CLASSES = ("LP", "MILP", "SOCP", "MISOCP", "MINLP")
@@ -146,6 +147,32 @@ class Block:
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the variables of `b` to the best values for the point that was evaluated."""
+
+    def refine(self, metric: Metric) -> Block | None:
+        """Return the block to solve with again, now that it is known what a solve gives.
+
+        For blocks that come to their statement in rounds, see :mod:`mlmio.refining`.
+
+        Parameters
+        ----------
+        metric : Metric
+            What the last solve found, or what the first is to start from, in the scaled
+            coordinates of the data.
+
+        Returns
+        -------
+        Block or None
+            None where there is nothing left to refine.
+        """
+        return None
+
+    def mend(self, metric: Metric) -> Metric:
+        """Return the nearest metric that satisfies the block.
+
+        A block overrides it whose rows are a relaxation of what it states: what a solve gives
+        may then violate it, while every bound holds.
+        """
+        return metric
 
     def size(self, n: Any) -> Size:
         """How much the block adds, for dimensions `n` (:class:`~mlmio.sizes.Dimensions`)."""

@@ -92,6 +92,9 @@ class Context:
     ----------
     terms : dict of int to Pyomo variable
         Published by ``terms``: the parameters θ of each order.
+    polyhedral : bool
+        Published by ``cone``: whether linear rows state all of it. Where they do not, it is one
+        of positive semidefinite matrices that holds every nonnegative diagonal one.
     distance : callable (i, j) -> expression
         Published by ``region``: d_ij.
     bounds : callable (i, j) -> (float, float)
@@ -146,6 +149,7 @@ class Context:
         self.model = model
         self.whole = whole
         self.terms: dict[int, Any] = {}
+        self.polyhedral = True
         self.distance: Callable[[int, int], Any]
         self.bounds: Callable[[int, int], tuple[float, float]]
         self.region: Region | None = None

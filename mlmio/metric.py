@@ -125,6 +125,11 @@ class Metric:
             return self._entries[order]
         return np.zeros(parameter_count(self.D, order))
 
+    def times(self, factor: float) -> Metric:
+        """Return the metric with all its distances multiplied."""
+        entries = {order: factor * self.entries(order) for order in self.orders}
+        return Metric.from_entries(entries, self.D, self.scaling, self.feature_names)
+
     def distance(self, X: ArrayLike, Y: ArrayLike | None = None) -> Array:
         """Distances between points in original units.
 

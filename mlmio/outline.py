@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,9 @@ Array = NDArray[np.float64]
 
 # Slots whose rows and variables are as many as the points or their pairs.
 OUTLINED = ("neighbors", "loss")
+
+# Classes of problem whose rows are linear.
+LINEAR = ("LP", "MILP")
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,8 @@ def outline(composition: Composition, data: Dataset) -> Outline:
     CompositionError
         If the composition is not complete.
     SolverError
-        If a block of the slots ``neighbors`` and ``loss`` does not state its outline.
+        If a block of the slots ``neighbors`` and ``loss`` does not state its outline, or the rows
+        of another are not linear.
     DataError
         If the data do not allow it.
     """
@@ -207,6 +213,7 @@ def outline(composition: Composition, data: Dataset) -> Outline:
     from mlmio.context import Context
 
     parts = composition.ordered
+    _refuse_curved(parts)
     model = pyo.ConcreteModel()
     context = Context(prepare(parts, data), model, whole=False)
     objective: Any = 0
@@ -223,6 +230,34 @@ def outline(composition: Composition, data: Dataset) -> Outline:
     return Outline(composition, blocks, context, region_of(context, objective))
 
 
+def _refuse_curved(parts: Sequence[Block]) -> None:
+    """Refuse blocks whose rows are not linear; all encodings of a choice have the same optimum."""
+    for part in parts:
+        if part.slot != "encoding" and part.problem_class not in LINEAR:
+            raise SolverError(
+                f"the rows of the block '{part}' are not linear, and only the strategies 'direct' "
+                f"and 'rows' take it: use one of them, or replace that block"
+            )
+
+
+@contextmanager
+def _linear_rows(context: Context) -> Iterator[None]:
+    """Leave the rows that are not linear out meanwhile, where a cone has any."""
+    from pyomo.core import Constraint
+
+    curved = []
+    if not context.polyhedral:
+        rows = context.model.component_data_objects(Constraint, active=True)
+        curved = [row for row in rows if row.body.polynomial_degree() not in (0, 1)]
+    for row in curved:
+        row.deactivate()
+    try:
+        yield
+    finally:
+        for row in curved:
+            row.activate()
+
+
 def _outline_of(part: Block, context: Context) -> None:
     if type(part).outline is Block.outline:
         raise SolverError(
@@ -233,12 +268,12 @@ def _outline_of(part: Block, context: Context) -> None:
 
 
 def region_of(context: Context, objective: Any = 0) -> Region:
-    """Return what is built so far as arrays, by Pyomo's standard form.
+    """Return what is built so far as arrays, by Pyomo's standard form; rows of cones left out.
 
     Raises
     ------
     CompositionError
-        If a row or the objective is not linear.
+        If the objective is not linear.
     """
     from pyomo.common.errors import InfeasibleConstraintException
     from pyomo.core import Constraint, Var
@@ -256,7 +291,8 @@ def region_of(context: Context, objective: Any = 0) -> Region:
     A, b = csr_array((0, m)), np.empty(0)
     if next(context.model.component_data_objects(Constraint, active=True), None) is not None:
         try:
-            form = LinearStandardFormCompiler().write(context.model)
+            with _linear_rows(context):
+                form = LinearStandardFormCompiler().write(context.model)
         except InfeasibleConstraintException:
             # A row without columns that does not hold: 0 ≤ −1 stands for all.
             A, b = csr_array((1, m)), np.array([-1.0])

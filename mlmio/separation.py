@@ -1,7 +1,8 @@
 """The largest d_min that the parameters' region allows: one LP, its rows on demand.
 
 With many parameters the LP is dense, degenerate and slow, and metrics without products of different
-coordinates separate well enough: first only those are looked at.
+coordinates separate well enough: first only those are looked at. Under a cone that linear rows do
+not state, no others are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from mlmio.errors import DataError
 from mlmio.oracle import Oracle
 from mlmio.outline import region_of
+from mlmio.series import multisets
 from mlmio.solvers.highs import silent_highs
 
 if TYPE_CHECKING:
@@ -73,6 +75,10 @@ def largest_separation(context: Context, enough: float | None) -> Separation:
         If the LP cannot be solved, as with features of very different magnitude.
     """
     program = RegionProgram(context, enough)
+    if not context.polyhedral:
+        # What its rows allow may be beyond the cone, which metrics without products are not.
+        program.hold_products_at_zero()
+        return replace(_solved(program), exact=False)
     if program.P > MANY_PARAMETERS:
         program.hold_products_at_zero()
         found = None
@@ -139,9 +145,20 @@ class RegionProgram:
         negative = np.zeros(self.P, dtype=bool)
         for _, phi in self.context.features(pairs):
             negative |= (phi < 0.0).any(axis=0)
+        if not self.context.polyhedral:
+            negative |= self._off_the_diagonal()
         for n in np.flatnonzero(negative).tolist():
             if self.region.lower[n] <= 0.0 <= self.region.upper[n]:
                 self.highs.changeColBounds(n, 0.0, 0.0)
+
+    def _off_the_diagonal(self) -> NDArray[np.bool_]:
+        """Which parameters are entries of B off its diagonal."""
+        context = self.context
+        columns = {id(column): n for n, column in enumerate(context.theta)}
+        off = np.zeros(self.P, dtype=bool)
+        for n, (p, q) in enumerate(multisets(context.data.D, 2).tolist()):
+            off[columns[id(context.terms[2][n])]] = p != q
+        return off
 
     def solve(self) -> tuple[Array, float]:
         """Solve the LP with the rows that it has."""

@@ -12,6 +12,7 @@ from mlmio.composition import Composition, compose
 from mlmio.data import Dataset
 from mlmio.errors import DataError
 from mlmio.metric import Metric
+from mlmio.refining import run
 from mlmio.registry import strategies
 from mlmio.result import Result
 from mlmio.result import verify as hold_to_data
@@ -108,7 +109,7 @@ def solve(
     if chosen.needs_solver:
         needs = composition.solver_needs
         adapter = get_solver(solver or "highs", composition.problem_class, asked, needs)
-    outcome = chosen.run(composition, data, adapter, asked)
+    outcome = run(chosen, composition, data, adapter, asked)
     return _result(composition, outcome, adapter, strategy, asked)
 
 

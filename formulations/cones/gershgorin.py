@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mlmio.blocks import Size, register_block
-from mlmio.cone import Cone
+from mlmio.cone import Cone, add_dominance, complete_dominance, lack_of_dominance
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -31,40 +29,26 @@ class Gershgorin(Cone):
 
     Needs B. Adds D(D−1)/2 variables and D + D(D−1) rows; LP.
 
-    Relations: ``diagonal`` restricts it.
+    Relations: ``diagonal`` restricts it; restricts ``sdd``.
     """
 
     name: ClassVar[str] = "gershgorin"
     source: ClassVar[str] = "model:gershgorin_restriction"
+    restricts: ClassVar[tuple[str, ...]] = ("sdd",)
 
     def build(self, context: Context, b: Any) -> None:
         """Add the magnitudes of the off-diagonal entries and the rows."""
-        import pyomo.environ as pyo
-
-        B = self.matrix(context)
-        D = context.data.D
-        off = [(p, q) for p in range(D) for q in range(p + 1, D)]
-        b.magnitude = pyo.Var(off, bounds=(0.0, None))
-        b.above = pyo.Constraint(off, rule=lambda _, p, q: b.magnitude[p, q] - B(p, q) >= 0)
-        b.below = pyo.Constraint(off, rule=lambda _, p, q: b.magnitude[p, q] + B(p, q) >= 0)
-
-        def dominant(_: Any, p: int) -> Any:
-            others = (b.magnitude[min(p, q), max(p, q)] for q in range(D) if q != p)
-            return B(p, p) - sum(others) >= 0
-
-        b.dominant = pyo.Constraint(range(D), rule=dominant)
+        add_dominance(b, self.matrix(context), context.data.D)
 
     def check(self, evaluation: Evaluation) -> None:
         """Hold every row of B to be dominated by its diagonal entry."""
-        B = evaluation.metric.B
         self.report_eigenvalue(evaluation)
-        radii = np.abs(B).sum(axis=1) - np.abs(np.diag(B))
-        evaluation.violate(self.name, "B is not diagonally dominant", (radii - np.diag(B)).max())
+        lacking = lack_of_dominance(evaluation.metric.B)
+        evaluation.violate(self.name, "B is not diagonally dominant", lacking)
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the magnitudes."""
-        for (p, q), magnitude in b.magnitude.items():
-            magnitude.set_value(abs(float(evaluation.metric.B[p, q])))
+        complete_dominance(b, evaluation.metric.B)
 
     def size(self, n: Any) -> Size:
         """D(D−1)/2 variables; D + D(D−1) rows."""

@@ -40,7 +40,8 @@ class Bounded(Block):
     dmin : float or "auto"
         Least distance between classes. ``"auto"`` is min(0.01, δ*/2) for d_max = 1, where δ* is
         the largest that any metric of these terms and cones reaches, from one LP; with more than
-        200 parameters, that any without products of different coordinates reaches.
+        200 parameters, or a cone that is not polyhedral, that any without products of different
+        coordinates reaches.
     dmax : float
         Greatest distance; it sets the scale of everything.
     distances : {"variables", "substituted"}

@@ -34,6 +34,9 @@ class Unbounded(Block):
     Needs a term. Adds E free variables and E rows, or nothing where the distances are
     substituted; LP.
 
+    Under ``psd_cuts`` or ``sdd`` the variables of the distances are nonnegative, which the cone
+    implies and its rows need not; substituted ones leave a relaxation without bound.
+
     Relations: ``distances`` changes nothing.
     """
 
@@ -54,7 +57,10 @@ class Unbounded(Block):
 
     def build(self, context: Context, b: Any) -> None:
         """Add the distances."""
-        context.bounds = lambda i, j: (-math.inf, math.inf)
+        # What a cone of semidefinite matrices says without a word keeps its relaxation bounded.
+        implied = not context.polyhedral and context.orders == [2]
+        lower = 0.0 if implied and self.distances == "variables" else -math.inf
+        context.bounds = lambda i, j: (lower, math.inf)
         add_distances(context, b, self.distances)
 
     def check(self, evaluation: Evaluation) -> None:

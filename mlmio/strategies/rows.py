@@ -278,7 +278,7 @@ class Rounds:
         if not self._keep(metric, outliers, evaluation):
             largest = max(float(distances.max()) for _, distances in evaluation.blocks())
             if largest > self.context.dmax:
-                scaled = _times(metric, self.context.dmax / largest)
+                scaled = metric.times(self.context.dmax / largest)
                 self._keep(scaled, outliers, self.assembly.complete(scaled, outliers))
 
     def _keep(self, metric: Metric, outliers: Mask, evaluation: Evaluation) -> bool:
@@ -347,9 +347,3 @@ def _euclidean(orders: list[int], data: Dataset) -> Metric:
     tensor = np.zeros((data.D,) * order)
     tensor[(np.arange(data.D),) * order] = 1.0
     return Metric({order: tensor}, data.D, data.scaling, data.feature_names)
-
-
-def _times(metric: Metric, factor: float) -> Metric:
-    """The metric with all its distances multiplied."""
-    tensors = {order: factor * metric.tensor(order) for order in metric.orders}
-    return Metric(tensors, metric.D, metric.scaling, metric.feature_names)
