@@ -271,7 +271,7 @@ class Rounds:
             return answer
         complaint = self._complaint
         if answer.status == "unbounded":
-            complaint = "the cuts so far leave it without a bound"
+            complaint = "the relaxation has no bound: make the distances variables, or add a region"
         reason = answer.reason or self.reason or "unproven"
         message = "; ".join(part for part in (self._told(answer, ""), complaint) if part)
         return replace(
