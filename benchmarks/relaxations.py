@@ -3,7 +3,7 @@
     python benchmarks/relaxations.py OUT [--time-limit 15] [--solver highs] [--quick]
 
 For every instance the optimum is found beforehand, then every formulation is solved as a whole,
-with it to start from. Writes OUT.csv, a row for each instance and formulation, OUT.json, the options
+with it to start from. Writes OUT.csv, a row for each instance and formulation, OUT.json, options
 and the machine, and OUT.svg, the share of the root gap that the LP closes against its time, and
 prints the shares. ``--quick`` takes the smallest instance of each set.
 """

@@ -31,7 +31,8 @@ class MIOMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Metric
     ----------
     formulation : str, Block or Composition, default "auto"
         What is solved, such as ``"quadratic + gershgorin + nearest"``. ``"auto"`` fits the data:
-        :func:`mlmio.learning.auto_formulation` with a cone, so that the metric is a linear map.
+        :func:`mlmio.learning.auto_formulation` with the cone ``gershgorin``, so that the metric
+        is a linear map.
     solver, strategy : str
         Registered names, see ``mlmio solvers``.
     time_limit : float or None, default 60

@@ -34,7 +34,7 @@ MARGIN = 0.01
 MOST_PRODUCTS = 200
 # With fewer points for each product than this their coefficients follow the accidents of the
 # sample: benchmarks/few_points.py.
-POINTS_A_PRODUCT = 4
+POINTS_A_PRODUCT = 2
 
 # Squared distances of the scaled points, of that across the data: twice what ``bounded`` asks for.
 LEAST_APART = 2e-5
@@ -127,22 +127,22 @@ def auto_formulation(data: Dataset, linear_map: bool = False) -> Composition:
     """Return a formulation that fits the data.
 
     ``quadratic + nearest(k=K) + hinge(margin=0.01)``, where K is 5, or one less than the
-    smallest class has points; with the cone ``diagonal`` where there are fewer than four points
-    for each of the D(D + 1)/2 products of features. From 20 features on ``linear``, a weighted
-    Manhattan distance, takes the place of both, unless the metric must be a linear map.
+    smallest class has points; with the cone ``gershgorin`` where there are fewer than two points
+    for each of the D(D + 1)/2 products of features, or the metric must be a linear map. From 20
+    features on ``linear``, a weighted Manhattan distance, takes the place of ``quadratic``, unless
+    the metric must be a linear map.
 
     Parameters
     ----------
     data : Dataset
     linear_map : bool, default False
-        Whether a cone, ``gershgorin`` where it is not ``diagonal``, must make B positive
-        semidefinite.
+        Whether B must be positive semidefinite.
 
     Examples
     --------
     >>> import mlmio
     >>> print(auto_formulation(mlmio.load_dataset("iris", per_class=4)))
-    quadratic + diagonal + hinge + nearest(k=3)
+    quadratic + gershgorin + hinge + nearest(k=3)
     >>> print(auto_formulation(mlmio.load_dataset("iris")))
     quadratic + hinge + nearest(k=5)
     """
@@ -151,9 +151,8 @@ def auto_formulation(data: Dataset, linear_map: bool = False) -> Composition:
     products = data.D * (data.D + 1) // 2
     if products > MOST_PRODUCTS and not linear_map:
         return "linear" + soft
-    if products * POINTS_A_PRODUCT > data.N:
-        return "quadratic + diagonal" + soft
-    return ("quadratic + gershgorin" if linear_map else "quadratic") + soft
+    few = products * POINTS_A_PRODUCT > data.N
+    return ("quadratic + gershgorin" if few or linear_map else "quadratic") + soft
 
 
 def learnable(data: Dataset) -> NDArray[np.intp]:

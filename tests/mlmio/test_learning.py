@@ -60,18 +60,17 @@ def taught(data: Dataset, formulation: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "k"), [((9, 9), 5), ((6, 9), 5), ((5, 9), 4), ((2, 12), 1), ((1, 12), 1)]
+    ("sizes", "k"), [((9, 9), 5), ((6, 9), 5), ((5, 9), 4), ((2, 4), 1), ((1, 5), 1)]
 )
 def test_as_many_neighbours_as_the_smallest_class_allows(sizes: tuple[int, ...], k: int) -> None:
     found = auto_formulation(random_data(0, sizes))
     assert found == mlmio.compose(f"quadratic + hinge(margin=0.01) + nearest(k={k})")
 
 
-@pytest.mark.parametrize("linear_map", [False, True])
-def test_with_few_points_there_are_no_products_of_features(linear_map: bool) -> None:
-    few, enough = random_data(0, (6, 5), D=2), random_data(0, (6, 6), D=2)
-    assert "diagonal" in str(auto_formulation(few, linear_map))
-    assert "diagonal" not in str(auto_formulation(enough, linear_map))
+def test_with_few_points_there_is_a_cone() -> None:
+    few, enough = random_data(0, (2, 3), D=2), random_data(0, (3, 3), D=2)
+    assert "gershgorin" in str(auto_formulation(few))
+    assert "gershgorin" not in str(auto_formulation(enough))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,11 +82,9 @@ def test_with_few_points_the_metric_is_no_worse_than_guessing(seed: int) -> None
     assert found.score(wine.X, wine.labels) > 0.6
 
 
-@pytest.mark.parametrize("sizes", [(4, 4), (8, 8)])
-def test_a_linear_map_has_a_cone(sizes: tuple[int, ...]) -> None:
-    data = random_data(0, sizes)
-    cone = "diagonal" if data.N < 12 else "gershgorin"
-    assert cone in str(auto_formulation(data, linear_map=True))
+def test_a_linear_map_has_a_cone() -> None:
+    data = random_data(0, (4, 4))
+    assert auto_formulation(data, linear_map=True) == auto_formulation(data) + "gershgorin"
     assert taught(data, "auto", linear_map=True).metric.is_psd
 
 
