@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 #: What is compared where nothing is asked for: encodings, and bounds that go with each.
-ENCODINGS = ("bigm", "mccormick")
-CUTS: tuple[str, ...] = ()
+ENCODINGS = ("bigm", "bigm(tighten='lp')", "mccormick", "gdp(method='hull')")
+CUTS = ("disjunction_bounds", "basic_steps")
 FORMULATIONS = (
     *(f"linear + quadratic + nearest + {encoding}" for encoding in ENCODINGS),
     *(f"linear + quadratic + nearest + bigm + {cut}" for cut in CUTS),
