@@ -550,6 +550,23 @@ def test_second_order_cone(solver):
     assert answer.objective == pytest.approx(2 * 2**0.5, abs=1e-5)
 
 
+@those("sos1")
+@pytest.mark.parametrize("weight", [2.0, 4.0])
+def test_at_most_one_of_a_set_is_not_zero(solver, weight):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([0, 1, 2], bounds=(0, 1))
+    model.choice = pyo.Var(domain=pyo.Binary)
+    model.set = pyo.SOSConstraint(var=model.x, sos=1)
+    model.pair = pyo.SOSConstraint(rule=lambda _: [model.choice, model.x[2]], sos=1)
+    model.goal = pyo.Objective(
+        expr=model.x[0] + model.x[1] + weight * model.x[2] + 3 * model.choice, sense=pyo.maximize
+    )
+    answer = solver.solve(model, Options())
+    assert answer.objective == pytest.approx(4.0)
+    assert answer.bound == pytest.approx(4.0)
+    assert sum(abs(x.value) > 1e-9 for x in model.x.values()) <= 1
+
+
 # Points to start from
 
 

@@ -116,6 +116,26 @@ def test_what_no_adapter_takes(model):
         compile_program(model)
 
 
+def test_sets_of_which_one_is_not_zero(model):
+    model.set = pyo.SOSConstraint(var=model.x, sos=1)
+    program = compile_program(model)
+    assert [columns.tolist() for columns in program.exclusive] == [[0, 1]]
+    assert program.discrete
+    assert "x[1] and x[2]" in program.complaint(np.array([1.0, 1.0, 0.0, 0.0]), 1e-6)
+    assert program.complaint(np.array([0.0, 0.0, 0.0, 0.0]), 1e-6) == ""
+    model.set.deactivate()
+    assert compile_program(model).exclusive == []
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_sets_that_no_adapter_takes(model, level):
+    model.set = pyo.SOSConstraint(var=model.x, sos=level)
+    if level == 1:
+        model.x[1].fix(0.0)
+    with pytest.raises(SolverError, match="set is an ordered set"):
+        compile_program(model)
+
+
 def test_mps_read_back(model, tmp_path):
     highspy = pytest.importorskip("highspy")
     program = compile_program(model)
