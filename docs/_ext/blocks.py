@@ -169,6 +169,10 @@ def relations(cls: Any) -> Iterator[str]:
         for name, peer in peers.items()
         if cls.name in peer.tightens
     ]
+    lines += [
+        f"The LP bound of ``{tight}`` is never above that of ``{loose}``."
+        for tight, loose in cls.lp_order
+    ]
     if slot.adding != "unrelated":
         lines.append(f"Adding it to a composition {WORDS[slot.adding]}.")
     if slot.tightening:
@@ -269,9 +273,14 @@ def solver_for(composition: Any) -> str:
 
     for name in (*USUAL_SOLVERS, *solvers.names()):
         cls = solvers.get(name)
-        if composition.problem_class in cls.classes and cls().version():
+        if _takes(cls, composition) and cls().version():
             return name
     return ""
+
+
+def _takes(cls: Any, composition: Any) -> bool:
+    """Whether a solver's class takes a composition."""
+    return composition.problem_class in cls.classes and composition.solver_needs <= cls.features
 
 
 def statements(composition: Any) -> list[str]:
