@@ -300,8 +300,11 @@ def test_a_solver_without_sets_is_refused_before_anything_is_built(
         mlmio.solve(spec("indicator"), points(0), solver=solver)
 
 
-@pytest.mark.parametrize("solver", ["gurobi", "scip"])
-@pytest.mark.parametrize("loss", LOSSES)
+# SCIP branches on the sets for half a minute where points can be given up.
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [*(("gurobi", loss) for loss in LOSSES), ("scip", ""), ("scip", "hinge")],
+)
 @pytest.mark.parametrize("k", [1, 2])
 def test_sets_have_the_same_optimum(solver: str, loss: str, k: int) -> None:
     try:
