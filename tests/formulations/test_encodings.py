@@ -15,8 +15,9 @@ from scipy.optimize import linprog
 
 import mlmio
 from mlmio import Composition, Dataset, Result, SolverError
-from mlmio.errors import CompositionError
+from mlmio.errors import CompositionError, DataError
 from mlmio.lattice import lp_graph, tightens
+from mlmio.separation import RegionProgram
 from mlmio.sizes import Dimensions
 from mlmio.solvers.base import Options, get_solver
 from mlmio.strategies.base import relaxed
@@ -222,6 +223,19 @@ def test_several_neighbours_of_points_that_may_be_given_up_keep_the_greatest_dis
     data, phi = points(0), region(0)[0]
     M = mlmio.compose(spec("bigm(tighten='lp')", "remove", k=2)).build(data).bigm.M
     assert list(M.values()) == pytest.approx([largest(0, phi[pair]) for pair in M], abs=1e-6)
+
+
+@pytest.mark.parametrize("tighten", ["box", "lp"])
+def test_what_cannot_be_computed_is_what_the_bounds_say(
+    tighten: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object) -> None:
+        raise DataError("stopped at the time limit")
+
+    monkeypatch.setattr(RegionProgram, "solve", late)
+    region = "bounded(dmin=0.0, dmax=1.5)"
+    model = mlmio.compose(f"quadratic + nearest + {region} + bigm({tighten=})").build(points(0))
+    assert set(model.bigm.M.values()) == {1.5}
 
 
 # --- Models and their size ---------------------------------------------------------------------
