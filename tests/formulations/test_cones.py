@@ -153,12 +153,14 @@ def test_every_exact_strategy_finds_the_semidefinite_optimum(strategy):
 
 def test_alternation_gives_a_semidefinite_matrix():
     data = random_data(3, (8, 8), D=3)
-    spec = f"{BASE} + psd_cuts + hinge(margin=0.05)"
-    result = mlmio.solve(spec, data, strategy="alternating")
-    assert result.status == "feasible"
-    assert result.verified
+    spec = f"{BASE} + hinge(margin=0.05)"
+    free = mlmio.solve(spec, data, strategy="alternating")
+    result = mlmio.solve(f"{spec} + psd_cuts", data, strategy="alternating")
+    assert smallest(free) < -1e-3
     assert smallest(result) >= -1e-9
-    assert result.objective <= objective(spec, data, solver="highs") + 1e-6
+    assert (result.status, result.reason) == ("feasible", "unproven")
+    assert result.verified
+    assert " rounds; " in result.message
 
 
 @pytest.mark.parametrize("strategy", ["disjunctive", "alternating"])
