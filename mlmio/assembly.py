@@ -99,7 +99,7 @@ def assemble(
 
     model = pyo.ConcreteModel(name=str(composition))
     context = Context(prepare(parts, data), model, whole)
-    context.served = Served(lambda: outline(composition, data))
+    context.served = Served(lambda: outline(composition, data, relaxed=True))
     objective: Any = 0
     for part in parts:
         b = pyo.Block(concrete=True)

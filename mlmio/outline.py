@@ -194,8 +194,10 @@ class Outline:
                 )
 
 
-def outline(composition: Composition, data: Dataset) -> Outline:
+def outline(composition: Composition, data: Dataset, relaxed: bool = False) -> Outline:
     """Build everything of a composition but what is as large as the pairs of points.
+
+    Rows that are not linear, as of some cones, are left out where it may be `relaxed`.
 
     Raises
     ------
@@ -203,7 +205,7 @@ def outline(composition: Composition, data: Dataset) -> Outline:
         If the composition is not complete.
     SolverError
         If a block of the slots ``neighbors`` and ``loss`` does not state its outline, or the rows
-        of another are not linear.
+        of another are not linear and it may not be relaxed.
     DataError
         If the data do not allow it.
     """
@@ -213,7 +215,8 @@ def outline(composition: Composition, data: Dataset) -> Outline:
     from mlmio.context import Context
 
     parts = composition.ordered
-    _refuse_curved(parts)
+    if not relaxed:
+        _refuse_curved(parts)
     model = pyo.ConcreteModel()
     context = Context(prepare(parts, data), model, whole=False)
     objective: Any = 0

@@ -97,12 +97,14 @@ def _better_start(assembly: Assembly, given: Start | None) -> Start | None:
         return given
     data = assembly.data
     ours = Start(found[0], data.ids[found[1]])
+    reached = ours.complete(assembly)
+    if reached.violations:
+        # Cuts do not know the rows of every cone.
+        return given
     if given is None:
         return ours
     theirs = given.complete(assembly)
-    if theirs.violations or theirs.objective >= ours.complete(assembly).objective:
-        return given
-    return ours
+    return given if theirs.violations or theirs.objective >= reached.objective else ours
 
 
 def model_size(model: Any, nonzeros: int | None) -> ModelSize:

@@ -115,5 +115,5 @@ def _without_pruning(problem: Problem) -> float:
                 zip(kept, choice, strict=True)
             )
             price = problem.loss.rho * z.sum() if problem.loss else 0.0
-            best = max(best, search._relaxation(chosen)[1] - price)
+            best = max(best, search.relaxation(chosen)[1] - price)
     return best

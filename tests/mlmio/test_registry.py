@@ -55,7 +55,7 @@ def test_a_taken_name_and_an_unknown_slot_are_refused(cls: type[Any], message: s
     ("registry", "name", "error", "message"),
     [
         (blocks, "quadratc", CompositionError, "no block 'quadratc', did you mean 'quadratic'"),
-        (blocks, "zzzz", CompositionError, "no block 'zzzz': the known ones are bigm,"),
+        (blocks, "zzzz", CompositionError, "no block 'zzzz': the known ones are basic_steps,"),
         (solvers, "hihgs", SolverError, "no solver 'hihgs', did you mean 'highs'"),
         (strategies, "dirct", SolverError, "no strategy 'dirct', did you mean 'direct'"),
     ],

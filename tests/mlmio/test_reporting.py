@@ -63,7 +63,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     data = Dataset([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])
     learned = learn(data, "linear + nearest", strategy="direct")
-    with pytest.raises(MlmioError, match="cannot make the folder"):
+    with pytest.raises(MlmioError, match="is or lies below a file: give a folder"):
         write_report(learned, tmp_path / "file" / "below")
 
 
