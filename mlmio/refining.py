@@ -28,7 +28,7 @@ from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
 from mlmio.strategies.base import Outcome, Strategy
-from mlmio.verification import TOLERANCE, tolerance_of
+from mlmio.verification import broken, tolerance_of
 
 if TYPE_CHECKING:
     from mlmio.data import Dataset
@@ -191,10 +191,10 @@ class Rounds:
         if not self.relaxed:
             return Incumbent(metric, outcome.outliers, objective)
         for candidate, evaluation in _mended(outcome, metric):
-            broken = [each for each in evaluation.violations if not each.amount <= TOLERANCE]
-            if not broken:
+            violated = broken(evaluation)
+            if not violated:
                 return Incumbent(candidate, outcome.outliers, evaluation.objective)
-            self._complaint = f"what was found is no solution yet: {broken[0]}"
+            self._complaint = f"what was found is no solution yet: {violated[0]}"
         return None
 
     def _further(self, outcome: Outcome) -> Composition | None:

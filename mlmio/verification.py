@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mlmio.assembly import evaluate
 from mlmio.blocks import Block
-from mlmio.evaluation import Violation
+from mlmio.evaluation import Evaluation, Violation
 from mlmio.tables import number
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def certify(
     return Certificate(
         objective=evaluation.objective,
         value=evaluation.value,
-        violations=tuple(v for v in evaluation.violations if not v.amount <= TOLERANCE),
+        violations=broken(evaluation),
         contradictions=_contradictions(evaluation.objective, objective, bound),
         worst=worst,
         facts=dict(evaluation.facts),
@@ -124,6 +124,12 @@ def _contradictions(
     if bound is not None and not recomputed <= bound + tolerance_of(bound):
         found.append(f"bound {bound:.9g} is claimed, the data give the objective {recomputed:.9g}")
     return tuple(found)
+
+
+def broken(evaluation: Evaluation) -> tuple[Violation, ...]:
+    """Return the statements that a point violates by more than the tolerance."""
+    # Written so that a NaN counts.
+    return tuple(v for v in evaluation.violations if not v.amount <= TOLERANCE)
 
 
 def tolerance_of(value: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
 from mlmio.solvers.starts import Start
 from mlmio.strategies.base import ModelSize, Outcome, Strategy, register_strategy, relaxed
+from mlmio.verification import broken
 
 if TYPE_CHECKING:
     from mlmio.assembly import Assembly
@@ -98,13 +99,13 @@ def _better_start(assembly: Assembly, given: Start | None) -> Start | None:
     data = assembly.data
     ours = Start(found[0], data.ids[found[1]])
     reached = ours.complete(assembly)
-    if reached.violations:
+    if broken(reached):
         # Cuts do not know the rows of every cone.
         return given
     if given is None:
         return ours
     theirs = given.complete(assembly)
-    return given if theirs.violations or theirs.objective >= reached.objective else ours
+    return given if broken(theirs) or theirs.objective >= reached.objective else ours
 
 
 def model_size(model: Any, nonzeros: int | None) -> ModelSize:

@@ -21,7 +21,7 @@ from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
 from mlmio.strategies.base import Outcome, Strategy, register_strategy, relaxed
 from mlmio.strategies.direct import model_size
-from mlmio.verification import TOLERANCE, tolerance_of
+from mlmio.verification import broken, tolerance_of
 
 if TYPE_CHECKING:
     from mlmio.composition import Composition
@@ -202,9 +202,9 @@ class Rounds:
         outliers = np.isin(self.data.ids, start.outliers)
         metric = start.in_scaling_of(self.data)
         evaluation = self.assembly.complete(metric, outliers)
-        broken = [v for v in evaluation.violations if not v.amount <= TOLERANCE]
-        if broken:
-            self.refused = f"the start was refused: {broken[0]}"
+        violated = broken(evaluation)
+        if violated:
+            self.refused = f"the start was refused: {violated[0]}"
             return "rejected"
         self._keep(metric, outliers, evaluation)
         return "accepted"
@@ -283,7 +283,7 @@ class Rounds:
 
     def _keep(self, metric: Metric, outliers: Mask, evaluation: Evaluation) -> bool:
         """Keep a point if it holds and is the best; returns whether it holds."""
-        holds = all(violation.amount <= TOLERANCE for violation in evaluation.violations)
+        holds = not broken(evaluation)
         if holds and (self.best is None or evaluation.objective > self.best.objective):
             self.best = Incumbent(metric, outliers, evaluation.objective)
             self.record.note(evaluation.objective)
