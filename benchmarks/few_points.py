@@ -2,7 +2,7 @@
 
     python benchmarks/few_points.py OUT [--data-dir DIR] [--seeds 3] [--time-limit 5]
 
-Every set is drawn with 1, 2, 4 and 8 points (at most 300) for each of its D(D + 1)/2 products of
+Every set is drawn with 1/4 to 8 points (at most 300 in all) for each of its D(D + 1)/2 products of
 features; the rest, at most 2,000, is for testing. The cone of the default formulation is chosen by
 this. Writes OUT.csv, a row for each draw and metric, and OUT.json, and prints the mean errors.
 """
@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from mlmio import Dataset, Metric, load_dataset
 
 SETS = ("iris", "wine", "diabetes", "cod_rna")
-POINTS_A_PRODUCT = (1, 2, 4, 8)
+POINTS_A_PRODUCT = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_POINTS = 300
 MOST_TESTED = 2000
 
@@ -37,8 +37,8 @@ def main() -> None:
     for name in SETS:
         whole = load_dataset(name, scale="none", data_dir=arguments.data_dir)
         for share in POINTS_A_PRODUCT:
-            points = share * whole.D * (whole.D + 1) // 2
-            if points <= min(MOST_POINTS, whole.N * 3 // 4):
+            points = int(share * whole.D * (whole.D + 1) / 2)
+            if 2 * whole.n_classes <= points <= min(MOST_POINTS, whole.N * 3 // 4):
                 for seed in range(arguments.seeds):
                     facts = {"set": name, "points a product": share, "points": points}
                     for row in _compared(whole, points, seed, arguments.time_limit):

@@ -26,6 +26,7 @@ extensions = [
     "peers",
     "pictures_page",
     "public_names",
+    "relaxations",
     "solvers",
 ]
 exclude_patterns = ["_build", "_generated"]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 #: What is compared where nothing is asked for: encodings, and bounds that go with each.
-ENCODINGS = ("bigm", "bigm(tighten='lp')", "mccormick", "gdp(method='hull')")
-CUTS = ("disjunction_bounds", "basic_steps")
+ENCODINGS = ("bigm", "mccormick", "gdp(method='hull')")
+CUTS = ("disjunction_bounds", "basic_steps(nodes=10)", "basic_steps")
 FORMULATIONS = (
     *(f"linear + quadratic + nearest + {encoding}" for encoding in ENCODINGS),
     *(f"linear + quadratic + nearest + bigm + {cut}" for cut in CUTS),
@@ -49,9 +49,10 @@ class Relaxation:
     proven : bool
         Whether z* is known to be the optimum; where it is not, the true shares are larger.
     lp_closed, root_closed : float or None
-        Percentage of the root gap z0 − z* that the LP bound, and the bound after the solver's cuts
-        at the root, close: 100 (z0 − z) / (z0 − z*), with z0 the weakest LP bound of the
-        formulations with the same optimum. None where there is no such bound, or no gap.
+        Percentage of the root gap z0 − z* that the LP bound closes, and the better of it and the
+        bound after the solver's cuts at the root: 100 (z0 − z) / (z0 − z*), with z0 the weakest LP
+        bound of the formulations with the same optimum. None where there is no such bound, or no
+        gap.
     """
 
     run: Run
@@ -214,18 +215,20 @@ def _measured(runs: Sequence[Run], reference: Run) -> list[Relaxation]:
     weakest = max(_numbers(runs, "lp_bound"), default=None)
     proven = any(run.status == "optimal" for run in solved)
 
-    def closed(run: Run, name: str) -> float | None:
-        bound = _finite(run, name)
+    def closed(bound: float | None) -> float | None:
         if best is None or weakest is None or bound is None:
             return None
-        if weakest - best <= tolerance_of(best):
-            return None
-        return 100 * (weakest - bound) / (weakest - best)
+        gap = weakest - best
+        return None if gap <= tolerance_of(best) else 100 * (weakest - bound) / gap
 
-    return [
-        Relaxation(run, best, proven, closed(run, "lp_bound"), closed(run, "root_bound"))
-        for run in runs
-    ]
+    def measured(run: Run) -> Relaxation:
+        lp, root = _finite(run, "lp_bound"), _finite(run, "root_bound")
+        if lp is not None and root is not None:
+            # What a solver tells of its root may be weaker than the LP, which came before.
+            root = min(lp, root)
+        return Relaxation(run, best, proven, closed(lp), closed(root))
+
+    return [measured(run) for run in runs]
 
 
 def _finite(run: Run, name: str) -> float | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # What is shown in the pages, each as it was printed when they were made.
 RUNS = {
     "compare": ("compare", "iris"),
+    "strength": ("strength", "iris"),
     "explain": ("explain", "linear + quadratic + nearest + outliers(rho=0.1)", "iris"),
 }
 COLUMNS = "92"
