@@ -49,7 +49,7 @@ class Cone(Block):
 def add_dominance(b: Any, Q: Callable[[int, int], Any], D: int) -> None:
     """Add the rows that hold a symmetric matrix to be diagonally dominant.
 
-    Q_pp ≥ Σ_q |Q_pq|, with one magnitude for the two entries of each pair.
+    Q_pp ≥ Σ_{q≠p} |Q_pq|, with one magnitude for the two entries of each pair.
 
     Parameters
     ----------

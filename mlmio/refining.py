@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 # Rounds after which a relaxation is left as it is.
 MOST_ROUNDS = 100
+# By how much the bound of a proof may differ from its objective, relative to it: strategies know
+# optima no better.
+ROUNDING = 1e-7
 # Strategy that cuts a relaxation before another is to prove something of it, and its share of the
 # time: it takes seconds where a proof takes hours, and its cuts serve both.
 CHEAP, SHARE = "alternating", 0.25
@@ -119,6 +122,7 @@ class Rounds:
         self.finished, self.reason = False, ""
         self.record = Recorder()
         self._outcomes: list[Outcome] = []
+        self._start: str | None = None
         self._complaint = ""
         self._began = perf_counter()
 
@@ -137,6 +141,9 @@ class Rounds:
         """Solve and refine until nothing is left to refine, or a limit is reached."""
         for _ in range(MOST_ROUNDS):
             outcome = strategy.run(self.composition, self.data, solver, self._left(options))
+            if self._start is None and self.options.start is not None:
+                # Of the point that was given; later rounds start from what was found.
+                self._start = outcome.answer.start
             self._take(outcome)
             # What depended on the data keeps the values of the first round.
             self.composition = outcome.resolved
@@ -151,7 +158,7 @@ class Rounds:
         """What is left of the limits, and the best point to start from."""
         left = options.after(self._seconds)
         if options.node_limit is not None:
-            left = replace(left, node_limit=max(1, options.node_limit - self._nodes))
+            left = replace(left, node_limit=max(1, options.node_limit - (self._nodes or 0)))
         if self.best is None or self.composition.problem_class == "LP":
             return left
         ids = self._outcomes[-1].data.ids
@@ -160,12 +167,15 @@ class Rounds:
     @property
     def _seconds(self) -> float:
         """Seconds since the first model was built."""
-        built = self._outcomes[0].build_s if self._outcomes else 0.0
-        return perf_counter() - self._began - built if self._outcomes else 0.0
+        if not self._outcomes:
+            return 0.0
+        return perf_counter() - self._began - self._outcomes[0].build_s
 
     @property
-    def _nodes(self) -> int:
-        return sum(outcome.answer.nodes or 0 for outcome in self._outcomes)
+    def _nodes(self) -> int | None:
+        """Nodes of the rounds that tell; None where none does."""
+        told = [n for outcome in self._outcomes if (n := outcome.answer.nodes) is not None]
+        return sum(told) if told else None
 
     def _take(self, outcome: Outcome) -> None:
         """Take over what a round found and proved."""
@@ -213,7 +223,7 @@ class Rounds:
             return False
         objective = self.best.objective
         gap = max(self.options.abs_gap, self.options.rel_gap * abs(objective))
-        return self.bound <= objective + gap + tolerance_of(objective)
+        return self.bound <= objective + gap + ROUNDING * max(1.0, abs(objective))
 
     def _ended(self, answer: Answer, options: Options) -> str:
         """What leaves nothing for another round, or nothing."""
@@ -223,16 +233,19 @@ class Rounds:
             return "interrupted"
         if options.time_limit is not None and self._seconds + LEAST_TIME >= options.time_limit:
             return "time_limit"
-        full = options.node_limit is not None and self._nodes >= options.node_limit
+        full = options.node_limit is not None and (self._nodes or 0) >= options.node_limit
         return "node_limit" if full else ""
 
     def concluded(self) -> Outcome:
         """What all rounds found together."""
         last, best = self._outcomes[-1], self.best
         answer = self._answer(last.answer) if best else self._without(last.answer)
+        moments = tuple(self.record.moments)
         return replace(
             last,
-            answer=replace(answer, nodes=self._nodes, trajectory=tuple(self.record.moments)),
+            answer=replace(answer, nodes=self._nodes, trajectory=moments, start=self._start),
+            # That of a relaxation in rounds depends on the cuts that happened to be found.
+            lp_bound=None if self.relaxed else last.lp_bound,
             metric=best.metric if best else None,
             outliers=best.outliers if best else np.zeros(last.data.N, dtype=bool),
             build_s=sum(outcome.build_s for outcome in self._outcomes),

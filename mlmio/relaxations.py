@@ -33,7 +33,7 @@ FORMULATIONS = (
 )
 
 DIRECT, EXACT = "direct", "auto"
-SAME_OPTIMUM = {slot.name for slot in SLOTS.values() if "equivalent" in (slot.peers, slot.adding)}
+SAME_OPTIMUM = {slot.name for slot in SLOTS.values() if slot.peers == "equivalent"}
 
 
 @dataclass(frozen=True)

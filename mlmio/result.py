@@ -70,7 +70,8 @@ class Result:
     reason : str
         What ended the solve early, see :class:`~mlmio.solvers.base.Answer`; or nothing.
     start : str or None
-        ``accepted``, ``rejected`` or ``not supported``; None where no start was given.
+        ``accepted``, ``rejected``, ``not supported``, or ``replaced`` by a better point that came
+        with cuts; None where no start was given.
     trajectory : tuple of Moment
         Incumbent and bound over time, in seconds of ``solve_s``, in rising order: the incumbent
         never falls and the bound never rises. The last moment has ``objective`` and ``bound``.

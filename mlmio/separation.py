@@ -120,10 +120,9 @@ class RegionProgram:
         self.region = region = context.region or region_of(context)
         self.P, self.t = region.P, len(region.columns)
         self.highs = silent_highs()
-        for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
-            self.highs.setOptionValue(name, TOLERANCE)
+        for kind in ("primal", "dual", "mip"):
+            self.highs.setOptionValue(f"{kind}_feasibility_tolerance", TOLERANCE)
         self.highs.setOptionValue("mip_rel_gap", 0.0)
-        self.highs.setOptionValue("time_limit", TIME_LIMIT)
         self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         for n in range(self.t):
             self.highs.addVar(region.lower[n], region.upper[n])
@@ -164,6 +163,8 @@ class RegionProgram:
         """Solve the LP with the rows that it has."""
         import highspy
 
+        # The limit is one of all runs together.
+        self.highs.setOptionValue("time_limit", self.highs.getRunTime() + TIME_LIMIT)
         self.highs.run()
         if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             status = self.highs.modelStatusToString(self.highs.getModelStatus())

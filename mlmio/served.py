@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.errors import CompositionError
-from mlmio.outline import GivingUp, Outline, Serving
+from mlmio.outline import GivingUp, Outline
 from mlmio.starts import starts
 
 if TYPE_CHECKING:
@@ -66,10 +66,8 @@ class Served:
         CompositionError
             Naming the blocks.
         """
-        context = self.outline.context
-        if not isinstance(context.neighbors, Serving) or not _relieves_own_rows(context.loss):
-            slot = "loss" if isinstance(context.neighbors, Serving) else "neighbors"
-            other = next(part for part in self.outline.blocks if part.slot == slot)
+        if not _relieves_own_rows(self.outline.context.loss):
+            other = next(part for part in self.outline.blocks if part.slot == "loss")
             raise CompositionError(
                 f"'{block}' is not valid beside '{other}', whose rows are not relieved by their "
                 f"own point alone: drop it, or use no loss or outliers(semantics='excuse')"

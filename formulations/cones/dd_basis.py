@@ -74,10 +74,10 @@ class DominanceInBasis(Cone):
 
     def build(self, context: Context, b: Any) -> None:
         """Add the magnitudes of the off-diagonal entries of Q and the rows."""
-        D = context.data.D
-        W = np.linalg.inv(self._factor(D))
-        B = self.matrix(context)
-        add_dominance(b, self.matrix(context) if not self.basis else _rotated(B, W), D)
+        D, Q = context.data.D, self.matrix(context)
+        if self.basis:
+            Q = _rotated(Q, np.linalg.inv(self._factor(D)))
+        add_dominance(b, Q, D)
 
     def _factor(self, D: int) -> Array:
         """U as an array.
@@ -113,8 +113,10 @@ class DominanceInBasis(Cone):
 
     def refine(self, metric: Metric) -> DominanceInBasis | None:
         """Return the block in the basis of a metric, with one iteration less to make."""
+        if not self.iterations:
+            return None
         U = _basis_of(metric.B)
-        if not self.iterations or np.abs(U - self._factor(metric.D)).max() <= SAME:
+        if np.abs(U - self._factor(metric.D)).max() <= SAME:
             return None
         basis = tuple(map(tuple, U.tolist()))
         return replace(self, iterations=self.iterations - 1, basis=basis)
@@ -170,9 +172,9 @@ def _basis_of(B: Array) -> Array:
     """U with B = UᵀQU for a diagonal Q, the Cholesky factor of B but for its null space."""
     size = float(np.abs(B).sum(axis=1).max())
     values, vectors = np.linalg.eigh(B / size if size else B)
-    large = values > NULL * values[-1]
     if values[-1] <= 0:
         return np.eye(len(B))
+    large = values > NULL * values[-1]
     root = np.sqrt(values[large] / values[-1])[:, None] * vectors[:, large].T
     factor = np.linalg.qr(root)[1]
     signs = np.where(np.diag(factor) < 0, -1.0, 1.0)

@@ -71,7 +71,7 @@ class PSDCuts(Cone):
     _inside: ClassVar[Array | float] = 0.0
 
     def __post_init__(self) -> None:
-        check_number(self, "tol", minimum=1e-9, maximum=1.0)
+        check_number(self, "tol", minimum=1e-9, maximum=1e-6)
 
     def build(self, context: Context, b: Any) -> None:
         """Add the first rows and those of all cuts so far."""

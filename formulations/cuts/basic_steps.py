@@ -28,12 +28,12 @@ class BasicSteps(Cut):
     point and a choice for the other. A tree that branches on who serves a point, or whether it is
     given up, is a sequence of such steps in which only the choices that matter are multiplied out.
     V are its leaves after a number of nodes, :math:`\gamma_{ij}(v)` is the bound of the leaf's
-    linear program if j serves i as well, :math:`\gamma_i` the same if i is given up, and
+    linear program if j serves i as well, :math:`\gamma_i` the largest bound of a leaf, and
     :math:`\gamma_0` the best objective that was found, which closed all other leaves.
 
     Proof. Every solution is in a leaf or in a branch that was closed. In a leaf, with i kept, its
     k choices sum to k and each of them bounds the left side by its :math:`\gamma_{ij}(v)`, so that
-    their average does; with i given up, :math:`\gamma_i(v)` does. In a branch that was closed the
+    their average does; with i given up, :math:`\gamma_i` does. In a branch that was closed the
     left side is at most :math:`\gamma_0`. So nothing is cut off, a solution that is worse than
     :math:`\gamma_0` included: :math:`\gamma_0` stands on the right side only.
 

@@ -60,10 +60,8 @@ class ConflictCuts(Cut):
 
         conflicts = context.served.conflicts()
         impossible = np.diag(conflicts)
-        z, cliques = (
-            self.given_up(context),
-            _cliques(conflicts & ~(impossible[:, None] | impossible)),
-        )
+        cliques = _cliques(conflicts & ~(impossible[:, None] | impossible))
+        z = self.given_up(context)
 
         def row(_: Any, i: int) -> Any:
             if impossible[i]:

@@ -148,17 +148,21 @@ class Bounded(Block):
         best = largest_separation(context, enough)
         dmin = min(AUTO_DMIN * self.dmax, best.value / 2) if auto else float(self.dmin)
         beyond = best.exact and dmin > best.value * (1 + 1e-9)
-        if beyond or best.value < LEAST_SEPARATION * self.dmax:
+        tiny = best.value < LEAST_SEPARATION * self.dmax
+        if beyond or (tiny and (best.exact or auto)):
             raise DataError(self._too_near(context.data, best, dmin))
         context.resolved[self] = replace(self, dmin=dmin)
         return dmin
 
     def _too_near(self, data: Dataset, best: Separation, dmin: float) -> str:
         i, k = best.pair
+        kind = "of these terms" if best.exact else "without products of features"
         found = (
-            f"no metric of these terms holds points {data.ids[i]} and {data.ids[k]} of different "
+            f"no metric {kind} holds points {data.ids[i]} and {data.ids[k]} of different "
             f"classes farther apart than δ* = {best.value:.6g}"
         )
+        if not best.exact:
+            return f"{found}: give dmin a number, which others may reach, or drop one of the two"
         if dmin > best.value and best.value >= LEAST_SEPARATION * self.dmax:
             return f"{found}, and dmin is {dmin:g}: give a dmin of at most δ*, or dmin='auto'"
         return f"{found}, too little to tell from zero: drop one of the two, or add terms"

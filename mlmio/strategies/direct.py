@@ -86,9 +86,11 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
         return solver.solve(assembly.model, options)
     start.complete(assembly)
     answer = solver.solve(assembly.model, replace(options, start=start))
-    # Of a start that nobody gave, there is nothing to say.
-    told = None if options.start is None else answer.start or "not supported"
-    return replace(answer, start=told)
+    if options.start is None:
+        # Of a start that nobody gave, there is nothing to say.
+        return replace(answer, start=None)
+    told = answer.start or "not supported"
+    return replace(answer, start=told if start is options.start else "replaced")
 
 
 def _better_start(assembly: Assembly, given: Start | None) -> Start | None:

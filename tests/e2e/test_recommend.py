@@ -92,7 +92,10 @@ def test_fit_writes_a_report(folder: Path) -> None:
         (["recommend", "m.json", "one.csv"], "'label' of one.csv has one value only, 'a'"),
         (["recommend", "m.json", "line.csv", "-n", "0"], "--number is 0"),
         (["recommend", "m.json", "line.csv", "-o", "absent/r.csv"], "there is no folder"),
-        (["fit", "iris", "--report", "line.csv"], "'line.csv' is or lies below a file: give a folder"),
+        (
+            ["fit", "iris", "--report", "line.csv"],
+            "'line.csv' is or lies below a file",
+        ),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
 )

@@ -317,3 +317,33 @@ def test_a_relaxation_without_bound_is_no_unbounded_problem():
     assert result.bound is None
     assert "make the distances variables" in result.message
     assert mlmio.solve(f"{LMNN} + psd_cuts", data).status == "optimal"
+
+
+@pytest.mark.parametrize("cone", ["psd_cuts", "dd_basis", "gershgorin"])
+def test_a_dmin_that_is_given_is_not_held_to_metrics_without_products(cone):
+    """Across two lines along (1, 1) only B with a product tells the classes apart."""
+    t = np.linspace(0.0, 1.0, 4)
+    X = np.vstack([np.c_[t, t], np.c_[t + 1e-3, t - 1e-3]])
+    data = mlmio.Dataset(X, [0] * 4 + [1] * 4)
+    assert mlmio.solve(f"quadratic + {cone} + nearest + bounded(dmin=1e-7)", data).verified
+
+
+def test_runs_with_other_cuts_contradict_nothing():
+    data = random_data(3, (4, 4), D=3)
+    specs = [f"quadratic + psd_cuts + nearest + {each}" for each in ("bigm", "mccormick")]
+    compared = mlmio.compare(specs, data)
+    assert not compared.breaches
+    assert {run.result.lp_bound for run in compared.rows} == {None}
+
+
+def test_of_a_start_that_nobody_gave_nothing_is_said():
+    data = random_data(3, (4, 4), D=3)
+    spec = "quadratic + psd_cuts + nearest"
+    first = mlmio.solve(spec, data, solver="highs")
+    assert first.start is None
+    assert mlmio.solve(spec, data, solver="highs", start=first).start == "accepted"
+
+
+def test_a_tolerance_that_no_certificate_allows_is_refused():
+    with pytest.raises(CompositionError, match="tol"):
+        mlmio.block("psd_cuts", tol=1e-3)
