@@ -48,7 +48,7 @@ def test_a_separation_row_is_relaxed_by_as_little_as_is_enough(loss: str, big_m:
 @pytest.mark.parametrize("keep", [0, 1, 2])
 @pytest.mark.parametrize("semantics", SEMANTICS)
 # Of seed 9, relaxing by less where keep is 0 would lose the optimum.
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 9])
+@pytest.mark.parametrize("seed", [0, 1, 2, 9])
 def test_relaxing_by_less_loses_no_optimum(seed: int, semantics: str, keep: int) -> None:
     data = points(seed)
     rho = (0.02, 0.06, 0.15)[seed % 3]

@@ -77,7 +77,7 @@ CASES = [
     (k, loss, sizes, seed)
     for (k, loss), shapes in SHAPES.items()
     for sizes in shapes
-    for seed in range(10)
+    for seed in range(6)
 ]
 
 
@@ -105,7 +105,7 @@ def test_no_solution_is_cut_off(k: int, loss: bool, sizes: tuple[int, ...], seed
             assert excess_of(assembly, taken) <= 1e-8, f"{chosen}: λ = {margin}"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_no_metric_is_cut_off(seed: int) -> None:
     k, loss = 1 + seed % 2, seed // 2 % 2 == 1
     data = random_data(seed, (5, 4, 4))
