@@ -31,15 +31,15 @@ class BigM(Encoding):
     serve is served by k others, and :math:`s_i` is at least the k-th smallest of their distances:
     :math:`M_{ij}` is the greatest that :math:`d_{ij}` can be above that.
 
-    =========  ==================  ==============================================================
-    tighten    :math:`U_{ij}`      :math:`M_{ij}`
-    =========  ==================  ==============================================================
-    ``none``   its bound           :math:`U_{ij}`
-    ``box``    max over the region :math:`U_{ij}` − the k-th smallest :math:`L_{ij'}`, with
-                                   :math:`L_{ij'}` the least value of :math:`d_{ij'}`
-    ``lp``     max over the region k-th largest over j' of the greatest
-                                   :math:`d_{ij} - d_{ij'}`
-    =========  ==================  ==============================================================
+    =========  ===================  ===========================================================
+    tighten    :math:`U_{ij}`       :math:`M_{ij}`
+    =========  ===================  ===========================================================
+    ``none``   its bound            :math:`U_{ij}`
+    ``box``    max over the region  :math:`U_{ij}` − the k-th smallest :math:`L_{ij'}`, with
+                                    :math:`L_{ij'}` the least value of :math:`d_{ij'}`
+    ``lp``     max over the region  k-th largest over j' of the greatest
+                                    :math:`d_{ij} - d_{ij'}`
+    =========  ===================  ===========================================================
 
     The model has them as the parameter ``bigm.M[i, j]``.
 
