@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # What an example is made of where the block does not need something else.
 USUAL = ("quadratic", "nearest")
 USUAL_SOLVERS = ("highs", "scip")
-DATA = 'mlmio.load_dataset("iris", per_class=5)'
+DATA = 'mlmio.load_dataset("iris", per_class=4)'
 WORDS = {
     "restricts": "restricts: the optimum can only fall",
     "relaxes": "relaxes: the optimum can only rise",
@@ -264,7 +264,7 @@ def load() -> Any:
     """Load the points of the examples."""
     import mlmio
 
-    return mlmio.load_dataset("iris", per_class=5)
+    return mlmio.load_dataset("iris", per_class=4)
 
 
 def solver_for(composition: Any) -> str:
