@@ -105,7 +105,7 @@ def page(name: str) -> str:
             title("Example", "-"),
             session(statements(composition)),
             title("Size", "-"),
-            "The same model, block by block: what was counted on those 15 points of Iris, and the "
+            "The same model, block by block: what was counted on those 12 points of Iris, and the "
             "formula that the block states.",
             "",
             size_table(name, composition),

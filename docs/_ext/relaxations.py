@@ -34,23 +34,26 @@ def make_tables(app: Sphinx) -> None:
 
 
 def _table(frame: pd.DataFrame) -> str:
-    """Shares of the root gap and seconds, a row for each instance, a column for each kind."""
-    names = list(frame["own"].unique())
-    rows = []
-    for (name, N), part in frame.groupby(["set", "N"], sort=False):
-        gap = part["lp_bound"].max() - part["optimum"].max()
-        proven = "" if part["proven"].all() else "≥ "
-        cells = [_cell(part[part["own"] == each], proven) for each in names]
-        rows.append((f"{name}, {N}", f"{part['optimum'].max():.4f}", f"{gap:.4f}", *cells))
-    return table(("set, points", "z*", "z0 − z*", *names), rows)
+    """Shares of the root gap in per cent, a row for each kind, a column for each instance."""
+    instances = [part for _, part in frame.groupby(["set", "N"], sort=False)]
+    heads = [f"{part['set'].iloc[0].replace('_', ' ')} {part['N'].iloc[0]}" for part in instances]
+    optima = [f"{part['optimum'].max():.3f}" for part in instances]
+    gaps = [f"{part['lp_bound'].max() - part['optimum'].max():.3f}" for part in instances]
+    rows = [("z*", *optima, ""), ("z0 − z*", *gaps, "")]
+    for name, runs in frame.groupby("own", sort=False):
+        cells = [_share(part[part["own"] == name]) for part in instances]
+        seconds = (runs["build_s"] + runs["lp_s"]).max()
+        rows.append((f"``{name}``", *cells, f"{seconds:.1f}"))
+    return table(("", *heads, "most s"), rows)
 
 
-def _cell(runs: pd.DataFrame, proven: str) -> str:
-    """Share that the LP closes, and seconds of build and LP."""
+def _share(runs: pd.DataFrame) -> str:
+    """Share of the gap that the LP closes; at least that where the optimum is not proven."""
     if runs.empty or pd.isna(runs["lp_closed"].iloc[0]):
         return NONE
     run = runs.iloc[0]
-    return f"{proven}{run['lp_closed']:z.0f} % ({run['build_s'] + run['lp_s']:.1f} s)"
+    share = f"{run['lp_closed']:z.0f}"
+    return share if run["proven"] or share == "0" else f"≥ {share}"
 
 
 def _machine(facts: dict[str, Any]) -> str:
