@@ -10,12 +10,11 @@ solutions get better, and a bound is that of its own round.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mlmio.assembly import evaluate
 from mlmio.blocks import Block
@@ -27,7 +26,7 @@ from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
-from mlmio.strategies.base import Outcome, Strategy
+from mlmio.strategies.base import Incumbent, Outcome, Strategy
 from mlmio.verification import broken, tolerance_of
 
 if TYPE_CHECKING:
@@ -70,15 +69,6 @@ def refined(composition: Composition, metric: Metric) -> Composition | None:
     if all(new is None for _, new in parts):
         return None
     return Composition(part if new is None else new for part, new in parts)
-
-
-@dataclass(frozen=True)
-class Incumbent:
-    """A point (θ, z) that holds, and what it is worth."""
-
-    metric: Metric
-    outliers: NDArray[np.bool_]
-    objective: float
 
 
 class Rounds:

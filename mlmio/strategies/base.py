@@ -74,6 +74,15 @@ class Outcome:
     solve_s: float
 
 
+@dataclass(frozen=True)
+class Incumbent:
+    """A point (θ, z) that holds, and what it is worth."""
+
+    metric: Metric
+    outliers: NDArray[np.bool_]
+    objective: float
+
+
 class Strategy:
     """Base of the strategies.
 

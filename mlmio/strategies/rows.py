@@ -19,7 +19,7 @@ from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
-from mlmio.strategies.base import Outcome, Strategy, register_strategy, relaxed
+from mlmio.strategies.base import Incumbent, Outcome, Strategy, register_strategy, relaxed
 from mlmio.strategies.direct import model_size
 from mlmio.verification import broken, tolerance_of
 
@@ -138,15 +138,6 @@ class Clock:
             message = "stopped at the limit of nodes"
             return Answer("no_incumbent", message=message, reason="node_limit")
         return None
-
-
-@dataclass(frozen=True)
-class Incumbent:
-    """A point (θ, z) and what it is worth."""
-
-    metric: Metric
-    outliers: Mask
-    objective: float
 
 
 class Rounds:
