@@ -29,7 +29,8 @@ extensions = [
     "relaxations",
     "solvers",
 ]
-exclude_patterns = ["_build", "_generated"]
+# Pages of paper/ are parts of paper.rst.
+exclude_patterns = ["_build", "_generated", "paper"]
 default_role = "literal"
 # Dashes, but no quotes that cannot be pasted.
 smartquotes_action = "D"
