@@ -193,16 +193,15 @@ class Softened:
         return len(self.bounds) - before
 
     def _take_in(self, theta: Array, margin: float, lacking: Array) -> int:
-        """Add the most violated rows of the points; returns how many."""
+        """Add the most violated rows of the points; returns how many.
+
+        Of a point's servers only the farthest counts in a round: a row for each of them makes
+        programs three times as large, and as slow.
+        """
         before = len(self.separations)
         fences = self.oracle.nearest(theta, q=FENCES_A_ROUND, fencing=self.fencing)
-        k = self.served_by.shape[1]
-        owner = np.repeat(self.demanding, k)
-        servers = self.served_by[self.demanding].ravel()
-        reach = np.empty(len(owner))
-        pairs = self.oracle.rows[np.column_stack([owner, servers])]
-        for part, phi in self.outline.context.features(pairs):
-            reach[part] = phi @ theta
+        owner = self.demanding
+        servers, reach = self._farthest_servers(theta)
         fence = fences.fenced_by[owner]
         lack = (reach + margin - lacking[owner])[:, None] - fences.fenced_at[owner]
         violated = (lack > TOLERANCE) & (fence >= 0)
@@ -210,6 +209,21 @@ class Softened:
         n, q = np.nonzero(violated)
         self._separate(owner[n], servers[n], fence[n, q])
         return len(self.separations) - before
+
+    def _farthest_servers(self, theta: Array) -> tuple[Pairs, Array]:
+        """Return for each demanding point its farthest server, and how far that is."""
+        candidates = self.served_by[self.demanding]
+        owner = np.repeat(self.demanding, candidates.shape[1])
+        reach = np.empty(len(owner))
+        pairs = self.oracle.rows[np.column_stack([owner, candidates.ravel()])]
+        for part, phi in self.outline.context.features(pairs):
+            reach[part] = phi @ theta
+        reaches = reach.reshape(candidates.shape)
+        last = reaches.argmax(axis=1)[:, None]
+        return (
+            np.take_along_axis(candidates, last, axis=1)[:, 0],
+            np.take_along_axis(reaches, last, axis=1)[:, 0],
+        )
 
     def _bound_distances(self, pairs: Pairs, sign: int) -> None:
         """Add d ≤ d_max for sign 1, and the least distance for sign −1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.assembly import evaluate
+from mlmio.data.validation import whole_number
 from mlmio.errors import SolverError
 from mlmio.oracle import Neighborhood, Oracle
 from mlmio.outline import GivingUp, Majority, Outline, Serving, Softening, outline
@@ -24,9 +25,9 @@ from mlmio.strategies.base import (
     Outcome,
     Strategy,
     given_metric,
-    refuse_solver_options,
     register_strategy,
 )
+from mlmio.strategies.polish import Incumbent, Polish, fits
 from mlmio.watching import Watch
 
 if TYPE_CHECKING:
@@ -41,9 +42,6 @@ STARTS = 8
 ROUNDS = 8
 # A start is left when a round gains less than this share of the objective.
 LEAST_GAIN = 1e-3
-# Features of all pairs that the compiled alternation may take.
-POLISHED_BYTES = 2**28
-POLISHING_ROUNDS = 30
 # Above this many points, a start is first improved on so many of them.
 SAMPLE = 2000
 # Above this many points a single start is made: one pass over all pairs takes seconds.
@@ -54,25 +52,6 @@ LEAST_LACK = 0.02
 LEAST_OF_A_CLASS = 50
 # Bounds of distances are broken by no more than this: the certificate tolerates 1e-6.
 ACCEPTED = 9e-7
-
-
-@dataclass
-class Incumbent:
-    """The best solution so far.
-
-    Parameters
-    ----------
-    objective : float
-        Its objective.
-    theta : (P,) array or None
-        Parameters.
-    outliers : (N,) array of bool
-        Who is given up.
-    """
-
-    objective: float
-    theta: Array | None
-    outliers: Mask
 
 
 @register_strategy
@@ -86,8 +65,9 @@ class Alternating(Strategy):
     binds it may find no solution at all.
 
     Takes ``nearest(k)`` and ``knn`` with every loss, and every term, cone and side block, also
-    lasso, but no cardinality. One round costs some passes over all pairs, O(N²(P + D)) each, and
-    a linear program of P + N columns; memory grows with N·P, not with N².
+    lasso, but no cardinality. The option ``starts`` says from how many metrics to alternate, 8
+    without it, or 1 above 3,000 points. One round costs some passes over all pairs,
+    O(N²(P + D)) each, and a linear program of P + N columns; memory grows with N·P, not with N².
     """
 
     name: ClassVar[str] = "alternating"
@@ -98,7 +78,6 @@ class Alternating(Strategy):
     ) -> Outcome:
         """Solve `composition` on `data`."""
         began = perf_counter()
-        refuse_solver_options(self.name, options)
         return alternate_outline(outline(composition, data), options, began)
 
 
@@ -139,8 +118,8 @@ def _run(
         return left() <= 0.0
 
     alternation = Alternation(sketch, left, options.seed)
-    polish = Polish(sketch) if _fits(sketch) else None
-    number = STARTS if sketch.data.N <= MANY else 1
+    polish = Polish(sketch) if fits(sketch) else None
+    number = _number_of_starts(sketch, options)
     for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
         if stop() and n:
             break
@@ -169,42 +148,15 @@ def _run(
     )
 
 
-def _fits(sketch: Outline) -> bool:
-    """Whether the compiled alternation takes it: no soft margin, and features that fit memory."""
-    context = sketch.context
-    margin = isinstance(context.neighbors, Serving) and not isinstance(context.loss, Softening)
-    return margin and 8 * sketch.data.N**2 * sketch.region.P <= POLISHED_BYTES
-
-
-class Polish:
-    """The compiled alternation, for the margin alone: who is given up is settled, then fixed.
-
-    Parameters
-    ----------
-    sketch : Outline
-        What is solved.
-    """
-
-    def __init__(self, sketch: Outline) -> None:
-        from mlmio.kernels.programs import new_work
-        from mlmio.parametric import parametric, root_of
-
-        self.problem = parametric(sketch)
-        self.work = new_work(self.problem.instance)
-        self.counts = np.zeros(2, dtype=np.int64)
-        _, self.root = root_of(self.problem, self.work, self.counts)
-
-    def improve(self, theta: Array, best: Incumbent) -> None:
-        """Alternate from θ, and replace the incumbent by what is better."""
-        from mlmio.kernels.alternate import alternate
-
-        found = self.problem.nothing_found()
-        self.problem.distances(theta, self.work)
-        alternate(self.problem.instance, self.root, self.work, found, POLISHING_ROUNDS, self.counts)
-        if found.value[0] > best.objective:
-            best.objective = float(found.value[0])
-            best.theta = self.problem.theta(found.x)
-            best.outliers = self.problem.given_up(found)
+def _number_of_starts(sketch: Outline, options: Options) -> int:
+    for name in options.options:
+        if name != "starts":
+            raise SolverError(
+                f"strategy {Alternating.name!r} has no option {name!r}: its option is 'starts', "
+                f"from how many metrics to alternate"
+            )
+    usual = STARTS if sketch.data.N <= MANY else 1
+    return whole_number(options.options.get("starts", usual), "the option starts")
 
 
 def _given(sketch: Outline, options: Options):  # type: ignore[no-untyped-def]

@@ -11,7 +11,7 @@ import pytest
 from instances import plain_data, random_data
 
 import mlmio
-from mlmio import Dataset, Metric, MlmioError, Result, SolverError
+from mlmio import DataError, Dataset, Metric, MlmioError, Result, SolverError
 
 BASE = "linear + quadratic"
 KNOWN = Path(__file__).parents[2] / "data" / "optimum_n36.json"
@@ -155,8 +155,23 @@ def test_fixed_targets_are_refused_by_name() -> None:
 
 
 def test_options_of_a_solver_are_refused_by_name() -> None:
-    with pytest.raises(SolverError, match="'presolve'"):
+    with pytest.raises(SolverError, match=r"'presolve'.*'starts'"):
         alternating(f"{BASE} + nearest", random_data(0, (3, 3)), options={"presolve": "off"})
+
+
+def test_more_starts_give_no_less() -> None:
+    """The starts of a smaller number are the first of a larger one."""
+    data = mlmio.load_dataset("wine", per_class=12)
+    spec = f"{BASE} + nearest + hinge(margin=0.1)"
+    values = [alternating(spec, data, options={"starts": number}).objective for number in (1, 2, 6)]
+    assert values == sorted(values)
+    assert values[0] < values[-1]
+
+
+@pytest.mark.parametrize("number", [0, 1.5, "many"])
+def test_a_number_of_starts_is_a_whole_number(number: object) -> None:
+    with pytest.raises(DataError, match="starts"):
+        alternating(f"{BASE} + nearest", random_data(0, (3, 3)), options={"starts": number})
 
 
 def test_thousands_of_points() -> None:
