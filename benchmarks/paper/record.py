@@ -55,7 +55,7 @@ class Record:
 
     def result(self, name: str, result: Result) -> None:
         """Write what a solve gave: metric, certificate and all."""
-        self._write(f"{name}.json", result.to_dict())
+        self.write(f"{name}.json", result.to_dict())
 
     def metric(self, name: str, metric: Metric) -> None:
         """Write a metric that no solve gave, as one of another learner."""
@@ -83,8 +83,9 @@ class Record:
             "seconds": round(seconds, 1),
             "machine": describe(),
         }
-        self._write("facts.json", facts)
+        self.write("facts.json", facts)
 
-    def _write(self, name: str, content: Any) -> None:
+    def write(self, name: str, content: Any) -> None:
+        """Write anything else as JSON."""
         text = json.dumps(content, indent=1, default=str)
         (self.folder / name).write_text(text + "\n", encoding="utf-8")
