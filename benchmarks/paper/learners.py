@@ -143,9 +143,14 @@ class Mapped:
             if best is None or errors[least] < best[0]:
                 best = float(errors[least]), data, votes[least]
         assert best is not None
-        return self.fitted(best[1], seed, best[2], best[0])
+        return self._fitted(best[1], seed, best[2], best[0])
 
-    def fitted(self, data: Dataset, seed: int, k: int, cv_error: float) -> Chosen:
+    def like(self, scaled: Sequence[Dataset], seed: int, number: int, other: Chosen) -> Chosen:
+        """Fit with the scaling and the vote that another learner chose."""
+        data = next(one for one in scaled if one.scaling.kind == other.choice["scaling"])
+        return self._fitted(data, seed, other.choice["votes"], np.nan)
+
+    def _fitted(self, data: Dataset, seed: int, k: int, cv_error: float) -> Chosen:
         """Fit to all training points with what was chosen."""
         metric = self.fit(data, seed)
         return Chosen(

@@ -55,7 +55,7 @@ class Record:
 
     def result(self, name: str, result: Result) -> None:
         """Write what a solve gave: metric, certificate and all."""
-        self.write(f"{name}.json", result.to_dict())
+        self.write(f"{name}.json", certified(result))
 
     def metric(self, name: str, metric: Metric) -> None:
         """Write a metric that no solve gave, as one of another learner."""
@@ -89,3 +89,24 @@ class Record:
         """Write anything else as JSON."""
         text = json.dumps(content, indent=1, default=str)
         (self.folder / name).write_text(text + "\n", encoding="utf-8")
+
+
+def certified(result: Result) -> dict[str, Any]:
+    """Return what a solve gave as plain values, with its metric and its certificate in full."""
+    content = result.to_dict()
+    if result.metric is not None:
+        content["metric"] = json.loads(result.metric.to_json())
+    content["given up"] = [str(name) for name in result.outliers]
+    certificate = result.certificate
+    if certificate is not None:
+        content["certificate"] = {
+            "valid": certificate.valid,
+            "objective": certificate.objective,
+            "value by the solver": certificate.value,
+            "largest violation": certificate.worst,
+            "violations": [str(one) for one in certificate.violations],
+            "contradictions": list(certificate.contradictions),
+            "facts": dict(certificate.facts),
+            "remarks": list(certificate.remarks),
+        }
+    return content
