@@ -33,7 +33,11 @@ def main(words: list[str] | None = None) -> int:
     asked = _arguments(words)
     mpl.use("Agg")
     names = EXPERIMENTS if asked.name == "all" else (asked.name,)
-    failed = [name for name in names if not _ran(name, asked)]
+    try:
+        failed = [name for name in names if not _ran(name, asked)]
+    except KeyboardInterrupt:
+        print(f"stopped: what was found so far is in {asked.out}", file=sys.stderr)
+        return 130
     if failed:
         print(f"not shown: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
