@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlmio.data import Dataset
 from mlmio.data.validation import whole_number
-from mlmio.diagnostics import Diagnosis, diagnose
+from mlmio.diagnostics import Diagnosis, diagnose, r_ratios
 from mlmio.metric import Metric
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Round:
     ratios : (n,) array
         Their R-ratios under the metric that was learned.
     outliers : array of int
-        Rows of those among them that the next round does without, in falling order of R.
+        Rows of those among them that the next round does without, in the order of dropping.
     """
 
     rows: Rows
@@ -56,7 +56,8 @@ class OutlierLoop(MetaEstimatorMixin, BaseEstimator):
     """Learn, drop the points with R ≥ 1, and learn again, until nothing changes.
 
     The appendix "Handling Outliers" of Kumaran et al. 2018, around any learner. Note that a
-    point beside an outlier can itself have R ≥ 1, and is then dropped with it.
+    point beside an outlier can itself have R ≥ 1, and is then dropped with it, unless the points
+    are dropped in turn.
 
     Parameters
     ----------
@@ -68,6 +69,9 @@ class OutlierLoop(MetaEstimatorMixin, BaseEstimator):
     keep : int, default 2
         How many points of every class stay in any case, those of least R: as many as the learner
         needs.
+    in_turn : bool, default False
+        Drop the points of a round one after the other, that of largest R first, as long as one has
+        R ≥ 1 among the points that are left. Points beside an outlier then stay.
 
     Attributes
     ----------
@@ -95,10 +99,13 @@ class OutlierLoop(MetaEstimatorMixin, BaseEstimator):
     ([7, 6], True)
     """
 
-    def __init__(self, learner: Any, *, max_rounds: int = 10, keep: int = 2) -> None:
+    def __init__(
+        self, learner: Any, *, max_rounds: int = 10, keep: int = 2, in_turn: bool = False
+    ) -> None:
         self.learner = learner
         self.max_rounds = max_rounds
         self.keep = keep
+        self.in_turn = in_turn
 
     def fit(self, X: Any, y: Any) -> Self:
         """Run the loop.
@@ -122,13 +129,14 @@ class OutlierLoop(MetaEstimatorMixin, BaseEstimator):
         """
         limit = whole_number(self.max_rounds, "max_rounds")
         keep = whole_number(self.keep, "keep")
+        droppable = _droppable_in_turn if self.in_turn else _droppable
         y = np.asarray(y)
         rows = np.arange(len(y))
         self.history_: list[Round] = []
         while True:
             self.learner_ = clone(self.learner).fit(_take(X, rows), y[rows])
             found = _diagnosis(self.learner_, _take(X, rows), y[rows])
-            dropped = _droppable(found, keep)
+            dropped = droppable(found, keep)
             self.history_.append(Round(rows, found.ratios, rows[dropped]))
             if not len(dropped) or len(self.history_) == limit:
                 break
@@ -211,3 +219,20 @@ def _droppable(found: Diagnosis, keep: int) -> Rows:
             spare[y[row]] -= 1
             dropped.append(row)
     return np.array(dropped, dtype=np.intp)
+
+
+def _droppable_in_turn(found: Diagnosis, keep: int) -> Rows:
+    """Points with R ≥ 1 without those dropped before, that of largest R first."""
+    y, left, serves = found.data.y, np.ones(found.data.N, dtype=bool), found.serves.copy()
+    spare = found.data.class_sizes - keep
+    dropped: list[int] = []
+    values = found.ratios
+    while True:
+        open_to = np.flatnonzero(left & (values >= 1.0) & (spare[y] > 0))
+        if not len(open_to):
+            return np.array(dropped, dtype=np.intp)
+        row = int(open_to[values[open_to].argmax()])
+        dropped.append(row)
+        left[row] = serves[row] = False
+        spare[y[row]] -= 1
+        values = r_ratios(found.metric, found.data, serves)

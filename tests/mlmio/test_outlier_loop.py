@@ -101,6 +101,35 @@ def test_a_ratio_of_one_is_the_limit(third: float, dropped: list[int]) -> None:
     assert loop.outliers_.tolist() == dropped
 
 
+def test_in_turn_points_beside_an_outlier_stay() -> None:
+    X = [[0.0], [0.3], [0.5], [0.9], [2.0], [2.1], [2.2], [0.38]]
+    y = [0, 0, 0, 0, 1, 1, 1, 1]
+    asis = StandardScaler(with_mean=False, with_std=False)
+    together = OutlierLoop(asis).fit(X, y)
+    assert together.history_[0].outliers.tolist() == [7, 1, 2]
+    in_turn = OutlierLoop(asis, in_turn=True).fit(X, y)
+    assert in_turn.outliers_.tolist() == [7]
+    assert in_turn.converged_
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_turn_every_point_that_stays_has_a_ratio_below_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, size=40)
+    asis = StandardScaler(with_mean=False, with_std=False)
+    loop = OutlierLoop(asis, in_turn=True).fit(X, y)
+    assert loop.converged_
+    assert len(loop.history_) == 2
+    assert (loop.history_[-1].ratios < 1).all()
+
+
+def test_in_turn_some_points_of_every_class_stay() -> None:
+    X = np.array([[0.0], [0.2], [0.4], [0.6], [0.1], [0.3], [0.5], [0.7]])
+    y = [0, 0, 0, 0, 1, 1, 1, 1]
+    loop = OutlierLoop(StandardScaler(), keep=3, in_turn=True).fit(X, y)
+    assert np.bincount(np.array(y)[loop.rows_]).tolist() == [3, 3]
+
+
 def test_it_is_an_estimator() -> None:
     X, y = planted()
     loop = OutlierLoop(learner(), max_rounds=3)
