@@ -36,7 +36,7 @@ class Parameters:
     # Points of a class; 0 takes all.
     per_class: int = 0
     seed: int = 0
-    # Of both cores of a machine at rest, some minutes; the proof of `series` takes most of it.
+    # The proof of `series` took 14 minutes on two cores with much other work.
     time_limit: float = 1200.0
     threads: int = 2
     folds: int = 5
