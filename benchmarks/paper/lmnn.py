@@ -1,0 +1,31 @@
+"""LMNN with Euclidean target neighbours, by mlmio's own block and by metric-learn."""
+
+from __future__ import annotations
+
+import mlmio
+from mlmio import Dataset, Metric, MlmioError, Result
+
+
+def by_block(data: Dataset, k: int, time_limit: float) -> Result:
+    """Solve model:lmnn, convex, to its optimum over all positive semidefinite B."""
+    return mlmio.solve(
+        f"quadratic + unbounded + psd_cuts + lmnn(k={k})", data, time_limit=time_limit
+    )
+
+
+def by_peer(data: Dataset, k: int) -> Metric:
+    """Learn with metric-learn, which descends over a linear map, at its defaults.
+
+    Raises
+    ------
+    MlmioError
+        If metric-learn is not installed.
+    """
+    try:
+        from benchmarks.metric_learn_shim import LMNN
+    except ImportError as error:
+        raise MlmioError(
+            "LMNN beside ours needs metric-learn: install it with pip install 'mlmio[peers]'"
+        ) from error
+    found = LMNN(n_neighbors=k, random_state=0).fit(data.X, data.y)
+    return Metric({2: found.get_mahalanobis_matrix()}, data.D, data.scaling, data.feature_names)
