@@ -44,6 +44,7 @@ class Parameters:
     neighbors: tuple[int, ...] = (1, 3, 5, 7)  # of LMNN
     shown: int = 3  # of these, the one that is drawn
     peer: bool = True  # needs metric-learn
+    stretch: float = 30.0  # about 1 from line to line, as the margin of LMNN is
     time_limit: float = 120.0
     degrees: float = 2.0  # tolerance of the direction
     along: float = 0.01  # the most weight along the lines, of that across
@@ -92,9 +93,18 @@ def _lmnn(record: Record, data: Dataset, parameters: Parameters) -> dict[str, Me
         keep(record, f"lmnn_{k}", result)
         if result.metric is not None:
             found[f"LMNN, K = {k}"] = result.metric
-    for k in parameters.neighbors if parameters.peer else ():
-        metric = found[f"metric-learn LMNN, K = {k}"] = by_peer(data, k)
-        record.metric(f"metric_learn_lmnn_{k}", metric)
+    if parameters.peer:
+        found |= _peers(record, data, parameters)
+    return found
+
+
+def _peers(record: Record, data: Dataset, parameters: Parameters) -> dict[str, Metric]:
+    """Learn by metric-learn for every K, and for one on points that are farther apart."""
+    k, stretch = parameters.shown, parameters.stretch
+    found = {f"metric-learn LMNN, K = {each}": by_peer(data, each) for each in parameters.neighbors}
+    found[f"metric-learn LMNN, K = {k}, points times {stretch:g}"] = by_peer(data, k, stretch)
+    for n, metric in enumerate(found.values()):
+        record.metric(f"metric_learn_lmnn_{n}", metric)
     return found
 
 

@@ -13,8 +13,10 @@ def by_block(data: Dataset, k: int, time_limit: float) -> Result:
     )
 
 
-def by_peer(data: Dataset, k: int) -> Metric:
+def by_peer(data: Dataset, k: int, stretch: float = 1.0) -> Metric:
     """Learn with metric-learn, which descends over a linear map, at its defaults.
+
+    Its margin is 1, so that it matters whether the points are multiplied by `stretch` before.
 
     Raises
     ------
@@ -27,5 +29,5 @@ def by_peer(data: Dataset, k: int) -> Metric:
         raise MlmioError(
             "LMNN beside ours needs metric-learn: install it with pip install 'mlmio[peers]'"
         ) from error
-    found = LMNN(n_neighbors=k, random_state=0).fit(data.X, data.y)
+    found = LMNN(n_neighbors=k, random_state=0).fit(stretch * data.X, data.y)
     return Metric({2: found.get_mahalanobis_matrix()}, data.D, data.scaling, data.feature_names)
