@@ -194,13 +194,7 @@ class Diagnosis:
         DataError
             If no class has that label.
         """
-        found = [c for c, known in enumerate(self.data.classes.tolist()) if known == label]
-        if not found:
-            raise DataError(
-                f"there is no class {shown(label)}: the classes are "
-                f"{', '.join(shown(known) for known in self.data.classes)}"
-            )
-        return self.ratios[self.serves & (self.data.y == found[0])]
+        return self.ratios[self.serves & (self.data.y == class_number(self.data, label))]
 
     def to_frame(self) -> pd.DataFrame:
         """One row a point, in the order of the data, indexed by identifier."""
@@ -208,6 +202,23 @@ class Diagnosis:
 
         columns = {"label": self.data.labels, "R": self.ratios, "part": self.parts}
         return pd.DataFrame(columns, index=pd.Index(self.data.ids, name="id"))
+
+
+def class_number(data: Dataset, label: Any) -> int:
+    """Return the position of a label in ``data.classes``.
+
+    Raises
+    ------
+    DataError
+        If no class has that label.
+    """
+    known = data.classes.tolist()
+    if label not in known:
+        raise DataError(
+            f"there is no class {shown(label)}: the classes are "
+            f"{', '.join(shown(one) for one in data.classes)}"
+        )
+    return known.index(label)
 
 
 def diagnose(metric: Metric, data: Dataset, serves: Mask | None = None) -> Diagnosis:

@@ -10,6 +10,7 @@ from mlmio.pictures.points import (
     plot_coordinates,
     plot_image_rows,
     plot_parts,
+    plot_points,
     plot_recommendations,
     plot_signatures,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "plot_ellipses",
     "plot_image_rows",
     "plot_parts",
+    "plot_points",
     "plot_recommendations",
     "plot_regions",
     "plot_risk_coverage",

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-COLORS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", GREY)
+COLORS = (
+    BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", GREY, "#F0E442", "#7B3F00", "#BBBBBB",
+)  # fmt: skip
 MARKERS = "os^Dv<>Ph8"
 # How much of the colour of a class is in its pale one.
 PALE = 0.35
+# Points from which on dots shrink, so that they do not hide one another.
+MANY = 500
 # Lines of a legend for which there is room among the points.
 MOST_INSIDE = 5
 LINES = ("-", "--", "-.", ":")
@@ -65,8 +69,14 @@ def plain(text: object) -> str:
 
 def dots(ax: Axes, points: Array, c: int, size: float, **style: Any) -> None:
     """Draw points of the c-th class, each with a rim, so that one does not hide in another."""
-    look: dict[str, Any] = {"facecolor": color(c), "edgecolor": "white", "linewidth": 0.4, **style}
+    rim = min(0.4, size / 40)
+    look: dict[str, Any] = {"facecolor": color(c), "edgecolor": "white", "linewidth": rim, **style}
     ax.scatter(points[:, 0], points[:, 1], s=size, marker=marker(c), **look)
+
+
+def dot_size(size: float, count: int) -> float:
+    """Return the size of a dot among so many."""
+    return size * min(1.0, (MANY / max(count, 1)) ** 0.5)
 
 
 def pale(c: int) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.data.validation import whole_number
+from mlmio.diagnostics import class_number
 from mlmio.errors import DataError
 from mlmio.metric import Metric
 from mlmio.neighbors import LabelledIndex
@@ -16,6 +17,7 @@ from mlmio.pictures.drawing import (
     axes_for,
     bare,
     color,
+    dot_size,
     dots,
     legend,
     line,
@@ -100,27 +102,29 @@ def plot_significance(significance: Significance, ax: Axes | None = None, most: 
 
 
 def plot_regions(
-    metric: Metric | str, data: Dataset, ax: Axes | None = None, n_neighbors: int = 1
+    metric: Metric | str | Any, data: Dataset, ax: Axes | None = None, n_neighbors: int = 1
 ) -> Axes:
-    """Draw which class the nearest neighbours give every place, with the points.
+    """Draw which class the nearest neighbours, or a classifier, give every place, with the points.
 
     Kumaran et al. 2018, fig:boundary.
 
     Parameters
     ----------
-    metric : Metric or str
-        A learned one, or ``manhattan``, ``euclidean`` or ``chebyshev``, of scaled features.
+    metric : Metric, str or classifier
+        A learned one, or ``manhattan``, ``euclidean`` or ``chebyshev``, of scaled features; or
+        something fitted whose ``predict`` takes points in original units and returns labels.
     data : Dataset
         With two features.
     ax
         See :func:`~mlmio.pictures.plot_parts`.
     n_neighbors : int, default 1
-        How many neighbours vote; ties go to the first class.
+        How many neighbours vote; ties go to the first class. A classifier has its own way.
 
     Raises
     ------
     DataError
-        If the data have not two features, or there is no distance of that name.
+        If the data have not two features, there is no distance of that name, or the classifier
+        predicts a label that the data have not.
     """
     from matplotlib.colors import ListedColormap
 
@@ -129,7 +133,7 @@ def plot_regions(
     k = whole_number(n_neighbors, "n_neighbors")
     ax = axes_for(ax)
     places = _grid(data)
-    found = _nearest_class(metric, data, places.reshape(-1, 2), k).reshape(places.shape[:2])
+    found = _class_of(metric, data, places.reshape(-1, 2), k).reshape(places.shape[:2])
     at = places * data.scaling.factor + data.scaling.shift
     x, y = at[..., 0], at[..., 1]
     shades = ListedColormap([color(c) for c in range(data.n_classes)])
@@ -141,9 +145,9 @@ def plot_regions(
     for c in range(data.n_classes):
         ax.contour(x, y, found == c, levels=[0.5], colors=TEXT, linewidths=0.6)
         label = plain(data.classes[c])
-        dots(ax, points[data.y == c], c, 14, label=label)
+        dots(ax, points[data.y == c], c, dot_size(14, data.N), label=label)
     ax.set(xlabel=plain(data.feature_names[0]), ylabel=plain(data.feature_names[1]))
-    ax.set_title(metric if isinstance(metric, str) else "learned", fontsize="small", color=QUIET)
+    ax.set_title(_title(metric), fontsize="small", color=QUIET)
     return ax
 
 
@@ -155,14 +159,25 @@ def _grid(data: Dataset) -> Array:
     return np.stack(np.meshgrid(sides[:, 0], sides[:, 1]), axis=-1)
 
 
-def _nearest_class(metric: Metric | str, data: Dataset, places: Array, k: int) -> Array:
-    """Class of every place by the vote of the k nearest points."""
+def _title(metric: Any) -> str:
+    if isinstance(metric, str):
+        return metric
+    return "learned" if isinstance(metric, Metric) else "predicted"
+
+
+def _class_of(metric: Any, data: Dataset, places: Array, k: int) -> Array:
+    """Class of every place by the vote of the k nearest points, or by a classifier."""
+    if hasattr(metric, "predict"):
+        labels = metric.predict(places * data.scaling.factor + data.scaling.shift)
+        different, codes = np.unique(labels, return_inverse=True)
+        return np.array([class_number(data, label) for label in different.tolist()])[codes]
     if isinstance(metric, Metric):
         index = LabelledIndex(metric, data.X, data.y, data.n_classes)
         return index.votes(places, k).argmax(axis=1)
     if metric not in KNOWN:
         raise DataError(
-            f"there is no distance {metric!r}: give a Metric, or one of {', '.join(KNOWN)}"
+            f"there is no distance {metric!r}: give a Metric, a classifier, or one of "
+            f"{', '.join(KNOWN)}"
         )
     from sklearn.neighbors import KNeighborsClassifier
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mlmio.data.validation import whole_number
-from mlmio.diagnostics import BOUNDARY, INTERIOR, OUTLIER, Diagnosis
+from mlmio.diagnostics import BOUNDARY, INTERIOR, OUTLIER, PARTS, Diagnosis, class_number
 from mlmio.errors import DataError
 from mlmio.pictures.drawing import (
     axes_for,
     color,
     coordinates_of,
+    dot_size,
     dots,
     halo,
     legend,
@@ -34,6 +36,27 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
+
+
+def plot_points(data: Dataset, ax: Axes | None = None, features: tuple[int, int] = (0, 1)) -> Axes:
+    """Draw the points of a data set, each class with a colour and a marker.
+
+    The more points there are, the smaller they are drawn.
+
+    Parameters
+    ----------
+    data : Dataset
+    ax, features
+        See :func:`~mlmio.pictures.plot_parts`.
+    """
+    ax = axes_for(ax)
+    points = unscaled(data)[:, two_of(features, data.D)]
+    for c in range(data.n_classes):
+        dots(ax, points[data.y == c], c, dot_size(22, data.N), label=plain(data.classes[c]))
+    names = [plain(data.feature_names[f]) for f in features]
+    ax.set(xlabel=names[0], ylabel=names[1])
+    legend(ax)
+    return ax
 
 
 def plot_parts(
@@ -188,7 +211,11 @@ def plot_signatures(metric: Metric, data: Dataset, ax: Axes | None = None) -> Ax
 
 
 def plot_image_rows(
-    diagnosis: Diagnosis, images: ArrayLike, ax: Axes | None = None, n: int = 8
+    diagnosis: Diagnosis,
+    images: ArrayLike,
+    ax: Axes | None = None,
+    n: int = 8,
+    labels: Iterable[Any] | None = None,
 ) -> Axes:
     """Draw rows of images: interior points, boundary points, outliers, and what opposes these.
 
@@ -204,11 +231,13 @@ def plot_image_rows(
         See :func:`~mlmio.pictures.plot_parts`.
     n : int, default 8
         How many in a row.
+    labels : iterable, optional
+        The classes whose points are drawn; all by default.
 
     Raises
     ------
     DataError
-        If there is not one image for each point.
+        If there is not one image for each point, or no class has one of the labels.
     """
     count = whole_number(n, "n")
     pixels = np.asarray(images, dtype=float)
@@ -219,7 +248,7 @@ def plot_image_rows(
             f"{N} points"
         )
     ax = axes_for(ax)
-    rows = _image_rows(diagnosis, count)
+    rows = _image_rows(diagnosis, count, labels)
     least, most = pixels.min(), pixels.max()
     height, width = pixels.shape[1:3]
     high, wide = height * 1.12, width * 1.12
@@ -237,13 +266,21 @@ def plot_image_rows(
     return ax
 
 
-def _image_rows(diagnosis: Diagnosis, count: int) -> dict[str, NDArray[np.intp]]:
+def _image_rows(
+    diagnosis: Diagnosis, count: int, labels: Iterable[Any] | None
+) -> dict[str, NDArray[np.intp]]:
     """Rows of the points in each line of the picture, by its caption."""
-    outliers = diagnosis.outliers[:count]
+    data = diagnosis.data
+    known = np.arange(data.n_classes)
+    chosen = known if labels is None else [class_number(data, label) for label in labels]
+    inside, boundary, outliers = (
+        rows[np.isin(data.y[rows], chosen)] for rows in map(diagnosis.rows, PARTS)
+    )
+    outliers = outliers[:count]
     opposing = nearest_opposing(diagnosis, outliers)
     return {
-        INTERIOR: diagnosis.rows(INTERIOR)[::-1][:count],
-        BOUNDARY: diagnosis.rows(BOUNDARY)[:count],
+        INTERIOR: inside[::-1][:count],
+        BOUNDARY: boundary[:count],
         OUTLIER: outliers,
         "opposing": opposing[opposing >= 0],
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 
 import mlmio
-from mlmio import DataError, Metric
+from mlmio import DataError, Dataset, Metric
 from mlmio.pictures import plot_ellipses, plot_regions, plot_significance
 from mlmio.structure import significance
 
@@ -68,6 +69,22 @@ def test_other_distances_divide_otherwise_and_wrong_calls() -> None:
         plot_regions("cosine", data)
     with pytest.raises(DataError, match="iris has 4 features"):
         plot_regions("euclidean", mlmio.load_dataset("iris", per_class=5))
+
+
+def test_regions_of_a_classifier() -> None:
+    whole = mlmio.load_dataset("islands", n=45, scale="none")
+    data = Dataset(whole.X, np.array(["c", "a", "b"])[whole.y])
+    model = KNeighborsClassifier(1).fit(whole.X, data.labels)
+    ax = plot_regions(model, data)
+    mesh = ax.collections[0]
+    corners = np.asarray(mesh.get_coordinates())
+    assert ax.get_title() == "predicted"
+    # Every cell has the class that is predicted in its middle.
+    middle = (corners[:-1, :-1] + corners[1:, 1:]) / 2
+    expected = np.searchsorted(data.classes, model.predict(middle.reshape(-1, 2)))
+    assert (np.asarray(mesh.get_array()).ravel() == expected).all()
+    with pytest.raises(DataError, match="there is no class 'c': the classes are 'a', 'b'"):
+        plot_regions(model, data.take(np.flatnonzero(data.labels != "c")))
 
 
 def test_bars_are_shares_the_largest_on_top() -> None:

@@ -12,6 +12,7 @@ from mlmio.pictures import (
     plot_coordinates,
     plot_image_rows,
     plot_parts,
+    plot_points,
     plot_recommendations,
     plot_signatures,
 )
@@ -122,6 +123,40 @@ def test_image_rows() -> None:
     ]  # fmt: skip
     with pytest.raises(DataError, match=r"the images have shape \(3, 8, 8\)"):
         plot_image_rows(found, images[:3])
+
+
+def test_image_rows_of_some_classes() -> None:
+    data = mlmio.load_dataset("digits", per_class=8)
+    found = mlmio.diagnose(Metric({2: np.eye(64)}, 64, data.scaling), data)
+    images = np.arange(80)[:, None, None] + np.zeros((1, 8, 8))
+    ax = plot_image_rows(found, images, n=8, labels=[9, 1])
+    drawn = [int(np.asarray(image.get_array())[0, 0]) for image in ax.images]
+    chosen = np.isin(data.labels, [1, 9])
+    expected = [
+        *found.rows("interior")[::-1], *found.rows("boundary"), *found.outliers,
+    ]  # fmt: skip
+    wanted = [
+        row
+        for part in ("interior", "boundary", "outlier")
+        for row in [i for i in expected if chosen[i] and found.parts[i] == part][:8]
+    ]
+    assert drawn[: len(wanted)] == wanted
+    with pytest.raises(DataError, match="there is no class 10"):
+        plot_image_rows(found, images, labels=[10])
+
+
+def test_points_are_drawn_by_class_and_shrink_where_they_are_many() -> None:
+    sizes = []
+    for n in (400, 2000):
+        data = mlmio.load_dataset("ten_classes", n=n)
+        ax = plot_points(data)
+        original = data.X * data.scaling.factor + data.scaling.shift
+        for c, drawn in enumerate(ax.collections):
+            np.testing.assert_allclose(drawn.get_offsets(), original[data.y == c])
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == list("0123456789")
+        assert len({tuple(drawn.get_facecolors()[0]) for drawn in ax.collections}) == 10
+        sizes.append(ax.collections[0].get_sizes()[0])
+    assert sizes[1] == sizes[0] / 2
 
 
 def test_without_matplotlib(found: Diagnosis, monkeypatch: pytest.MonkeyPatch) -> None:
