@@ -40,7 +40,7 @@ from mlmio.kernels.simplex import (
 
 # Rows of a child that are at hand from the start: to the nearest non-class points.
 FENCES_AT_HAND = 4
-CHILD_STEPS = 5_000
+CHILD_STEPS = np.int64(5_000)
 # Rounds of cuts for a child.
 CUT_ROUNDS = 3
 # Estimated size of a subtree: by how much its bound exceeds the incumbent, to this power.

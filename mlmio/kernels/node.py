@@ -11,7 +11,7 @@ from mlmio.kernels.simplex import compiled
 
 #: What a node is branched on: nothing, who serves a point, whether it is kept, a column that must
 #: be a whole number.
-NOTHING, SERVER, KEEPING, COLUMN = range(4)
+NOTHING, SERVER, KEEPING, COLUMN = (np.int64(kind) for kind in range(4))
 
 #: Choices that are not the number of a point: it is given up, it is kept.
 TO_GIVE_UP, TO_KEEP = -2, -3

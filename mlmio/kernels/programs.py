@@ -35,7 +35,7 @@ from mlmio.kernels.simplex import (
     simplex,
 )
 
-MOST_STEPS = 20_000
+MOST_STEPS = np.int64(20_000)
 # Cuts that a node may have, and by how much of a price one must be violated.
 MOST_CUTS = 500
 CUT_VIOLATION = 0.01
@@ -157,7 +157,7 @@ def load(instance, node, work, state, served_by):
     table, rules, program, at_hand = instance.table, instance.rules, work.program, work.codes
     codes, basis, lower, upper = node.codes, node.basis, node.lower, node.upper
     start, cuts = work.vertex.basis, work.cuts
-    n = 0
+    n = np.int64(0)
     for number in range(len(node.cuts)):
         cuts[number, :] = node.cuts[number]
     work.cut_count[0] = len(node.cuts)

@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 
 #: Kinds of rows: d_ik ≤ d_max, d_ik ≥ its least, a row of the region, λ ≤ d_ik, and from
 #: SEPARATION on d_ij + λ ≤ d_ik for the first, second, … point j that serves i.
-FAR, NEAR, REGION, BARE, SEPARATION = range(5)
+FAR, NEAR, REGION, BARE, SEPARATION = (np.int64(kind) for kind in range(5))
 
 #: What is decided of a point: nothing, that it is kept, that it is given up.
 OPEN, KEPT, GIVEN_UP = range(3)

@@ -116,7 +116,7 @@ def _next_to_give_up(classes, rules, fixed, d, state, separation, left):
     i = np.argmin(separation)
     fence = -1
     if rules.others:
-        fence = nearest_fence(classes.apart[i], True, state, d[i])[0]
+        fence = nearest_fence(classes.apart[i], rules.others, state, d[i])[0]
     served_by, without = np.empty((len(state), rules.k), np.int64), np.empty(len(state))
     best, best_least = -1, -np.inf
     # Without relief of its own rows giving i up does not help it.

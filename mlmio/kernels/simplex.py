@@ -35,6 +35,8 @@ STEPS_BETWEEN_REFACTORINGS = 64
 # violated, which leaves a cycle soon, and after so many Bland's rule ends it for certain, slowly.
 STALLED, STUCK = 3, 200
 
+# A literal among the arguments of a compiled function has it compiled once more, for that literal
+# alone: constants that are passed are therefore np.int64, whose values numba does not look at.
 compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 leaf = numba.njit(cache=True, nogil=True, _nrt=False, fastmath={"reassoc", "contract", "nsz"})
 
@@ -203,7 +205,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
         One of the codes above, and the number of steps.
     """
     m = len(program.c)
-    steps, stalled = 0, 0
+    steps, stalled = np.int64(0), np.int64(0)
     while True:
         if objective(program, vertex) <= cutoff and not _leans(program, vertex, vertex.multipliers):
             return CUT_OFF, steps
