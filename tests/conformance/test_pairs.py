@@ -10,12 +10,19 @@ from instances import complete_composition, may_meet, solved
 
 from mlmio import Composition, CompositionError, block
 from mlmio.registry import blocks
+from mlmio.strategies import alternating
 
 PAIRS = [
     (first, second)
     for first, second in combinations(blocks.names(), 2)
     if may_meet(block(first), block(second))
 ]
+
+
+@pytest.fixture(autouse=True)
+def few_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes before the exact solver: it changes the time alone, and has its own tests."""
+    monkeypatch.setattr(alternating, "STARTS", 2)
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)

@@ -176,7 +176,7 @@ def test_a_number_of_starts_is_a_whole_number(number: object) -> None:
 
 def test_thousands_of_points() -> None:
     """Above the number from which a sample stands for all at first."""
-    X, y = mlmio.data.generators.islands(3000, seed=0)
+    X, y = mlmio.data.generators.islands(2100, seed=0)
     loss = "outliers(rho=0.001, semantics='excuse')"
     result = alternating(f"quadratic + nearest + bounded(dmin=1e-9) + {loss}", Dataset(X, y))
     sound(result)
