@@ -122,16 +122,17 @@ class Oracle:
             np.empty((N, q), np.int64),
             np.empty((N, q)),
         )
-        distances.nearest(
-            self._form(theta),
-            self._classes,
-            self._everyone if serving is None else serving,
-            self._everyone if fencing is None else fencing,
-            found.served_by,
-            found.served_at,
-            found.fenced_by,
-            found.fenced_at,
-        )
+        with distances.threads_for(N):
+            distances.nearest(
+                self._form(theta),
+                self._classes,
+                self._everyone if serving is None else serving,
+                self._everyone if fencing is None else fencing,
+                found.served_by,
+                found.served_at,
+                found.fenced_by,
+                found.fenced_at,
+            )
         return found
 
     def violated(
@@ -150,7 +151,8 @@ class Oracle:
 
         N = len(self.rows)
         index, value = np.empty((3, N), np.int64), np.empty((3, N))
-        distances.extremes(self._form(theta), self._classes, index, value)
+        with distances.threads_for(N):
+            distances.extremes(self._form(theta), self._classes, index, value)
         points = np.arange(N)
         far = _sorted_pairs(points, index[0], value[0] - dmax)
         near = _sorted_pairs(

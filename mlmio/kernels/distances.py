@@ -6,6 +6,8 @@ is never kept longer than it is looked at: memory grows with N, not with N².
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numba
@@ -103,6 +105,17 @@ def _insert(index, value, j, d):
         last -= 1
     value[last] = d
     index[last] = j
+
+
+@contextmanager
+def threads_for(N: int) -> Iterator[None]:
+    """Use no more threads than `N` points make tasks: a thread that is idle is waited for too."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(before, max(1, -(-N // ROWS_A_TASK))))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 @parallel
