@@ -41,6 +41,7 @@ from mlmio.kernels.simplex import (
     UNDECIDED,
     begin,
     compiled,
+    inlined,
     objective,
     refactor,
 )
@@ -185,7 +186,7 @@ def _copied(node):
     )
 
 
-@compiled
+@inlined
 def _cuts_in_use(work, codes, bases):
     """Return the cuts that are named, by codes and bases in which they get new numbers."""
     number = np.full(len(work.cuts), -1, np.int64)
@@ -226,7 +227,7 @@ def fractional(integer, x):
     return column
 
 
-@compiled
+@inlined
 def _look_for_solution(instance, node, work, price, best):
     """Try the present parameters with the node's own outliers, and with the best choice."""
     classes, rules, dmax = instance.classes, instance.rules, instance.table.dmax
@@ -260,7 +261,7 @@ def _keep_better(best, value, x, state):
         best.state[:] = state
 
 
-@compiled
+@inlined
 def _bound_by_prices(rules, state, most, level, price):
     """Bound the objective by what keeping each point allows, or giving it up costs.
 
@@ -290,7 +291,7 @@ def _most_without_prices(columns, program):
     return most
 
 
-@compiled
+@inlined
 def _decide(classes, rules, node, most, price, wanted):
     """Decide the points that have no choice left; returns whether the program changes by it."""
     if not rules.may_give_up:
@@ -317,7 +318,7 @@ def _decide(classes, rules, node, most, price, wanted):
     return changed
 
 
-@compiled
+@inlined
 def _violated(classes, rules, node, work):
     """Return what to branch on and the points, the most violated first.
 

@@ -33,6 +33,7 @@ from mlmio.kernels.simplex import (
     INFEASIBLE,
     OPTIMAL,
     compiled,
+    inlined,
     objective,
     refactor,
     simplex,
@@ -47,7 +48,7 @@ CUT_ROUNDS = 3
 GROWTH = 4.0
 
 
-@compiled
+@inlined
 def choose(
     instance,
     node,
@@ -114,7 +115,7 @@ def choose(
     return best
 
 
-@compiled
+@inlined
 def _choices(rules, node, d, kind, i, to_lose):
     """Return the choices about a point, the likeliest first; `to_lose` may be given up at most."""
     N = len(node.state)
@@ -187,7 +188,7 @@ def try_choice(instance, node, work, n, kind, i, choice, near, cutoff, closing, 
     return status, objective(program, child)
 
 
-@compiled
+@inlined
 def _take_in_cut(instance, node, work, n):
     """Add the cut that the child violates most, where one is."""
     table, classes, rules = instance.table, instance.classes, instance.rules
@@ -199,7 +200,7 @@ def _take_in_cut(instance, node, work, n):
     )
 
 
-@compiled
+@inlined
 def _witness(work, i, choice, slot, status, cutoff, closing):
     """Note down what closed a child."""
     program, codes, m = work.program, work.codes, len(work.child.x)
@@ -236,7 +237,7 @@ def nearest_fences(apart, rules, state, d):
     return in_order(distances)[:FENCES_AT_HAND]
 
 
-@compiled
+@inlined
 def _violated_fence(instance, state, work, i, j):
     """Return the non-class point whose row with i and j the child violates most, −1 if none."""
     x, d = work.child.x, work.row
@@ -245,7 +246,7 @@ def _violated_fence(instance, state, work, i, j):
     return fence if fence >= 0 and d[j] + x[len(x) - 1] - at > VIOLATED else -1
 
 
-@compiled
+@inlined
 def _fence_rows(instance, node, work, n, k):
     """Add the violated rows in which a point that is now kept is the non-class point."""
     table, rules, apart = instance.table, instance.rules, instance.classes.apart
@@ -266,7 +267,7 @@ def _fence_rows(instance, node, work, n, k):
     return n
 
 
-@compiled
+@inlined
 def try_rounding(node, work, n, column, cutoff, price):
     """Return the two children in which an integer column is rounded: 2v is ≤ v, 2v + 1 is ≥ v."""
     program, child, x = work.program, work.child, work.vertex.x

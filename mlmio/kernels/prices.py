@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlmio.kernels.rows import FIRST_OF_CUTS, GIVEN_UP, KEPT, OPEN, count
-from mlmio.kernels.simplex import compiled, leaf
+from mlmio.kernels.simplex import inlined, leaf
 
 # Rows that are short of less than this share of M_ik are not worth a place.
 LEAST_WEIGHT = 1e-6
@@ -44,7 +44,7 @@ def _largest(table, i, k, j):
     return (1.0 if j < 0 else 2.0) * table.dmax - table.least[i, k]
 
 
-@compiled
+@inlined
 def find_cut(table, apart, rules, state, served_by, all_d, x, cut):
     """Write the cut of those rows that charge most at a point of the program.
 
@@ -89,7 +89,7 @@ def find_cut(table, apart, rules, state, served_by, all_d, x, cut):
     return price
 
 
-@compiled
+@inlined
 def _short(table, apart, rules, state, used, served_by, all_d, margin):
     """Return by how much rows that charge are short, negative and as shares of M, and the rows."""
     N = len(state)

@@ -8,7 +8,15 @@ from mlmio.kernels.choosing import nearest_fences, try_choice
 from mlmio.kernels.node import SERVER, slot_of
 from mlmio.kernels.programs import load, solve_node
 from mlmio.kernels.rows import GIVEN_UP, KEPT, count
-from mlmio.kernels.simplex import CUT_OFF, INFEASIBLE, LEANING, OPTIMAL, compiled, objective
+from mlmio.kernels.simplex import (
+    CUT_OFF,
+    INFEASIBLE,
+    LEANING,
+    OPTIMAL,
+    compiled,
+    inlined,
+    objective,
+)
 
 
 @compiled
@@ -92,7 +100,7 @@ def solve_choices(instance, root, work, bounds, counts):
         state[i] = before
 
 
-@compiled
+@inlined
 def _reach(instance, root, work, state, served_by, cutoff, counts):
     """Bound the objective with some points served; −inf where it is not above a cut-off."""
     n = load(instance, root, work, state, served_by)
@@ -130,7 +138,7 @@ def find_conflicts(instance, root, work, margins, least, compatible, counts):
                 _find_metric(instance, root, work, margins, least, compatible, i, k, counts)
 
 
-@compiled
+@inlined
 def _find_metric(instance, root, work, margins, least, compatible, i, k, counts):
     """Look for a metric that serves two points, and note all pairs that it serves."""
     state, served_by = root.state.copy(), root.served_by.copy()

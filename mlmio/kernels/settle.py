@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlmio.kernels.rows import GIVEN_UP, KEPT, compiled, leaf, nearest_fence
+from mlmio.kernels.rows import GIVEN_UP, KEPT, nearest_fence
+from mlmio.kernels.simplex import compiled, inlined, leaf
 
 
 @leaf
@@ -110,7 +111,7 @@ def settle(classes, rules, dmax, fixed, d, state, served_by, separation):
     return best
 
 
-@compiled
+@inlined
 def _next_to_give_up(classes, rules, fixed, d, state, separation, left):
     """Return the point to give up next, −1 where there is none."""
     i = np.argmin(separation)
