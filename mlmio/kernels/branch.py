@@ -37,6 +37,7 @@ from mlmio.kernels.simplex import (
     CUT_OFF,
     INFEASIBLE,
     OPTIMAL,
+    LEANING,
     STEP_LIMIT,
     UNDECIDED,
     begin,
@@ -104,7 +105,8 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
         # λ at most, less what the program knows of prices.
         level = objective(work.program, vertex) if status == OPTIMAL else np.inf
         column = fractional(integer, vertex.x)
-        if column < 0:
+        # Where the program has no end, what is at hand breaks rows: it is no solution.
+        if column < 0 and status in (OPTIMAL, LEANING):
             _look_for_solution(instance, node, work, lost, best)
         wanted = best.value[0] + gap
         bound = min(bound, _bound_by_prices(rules, node.state, node.most, level, price))

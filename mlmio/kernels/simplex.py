@@ -257,7 +257,11 @@ def _load(program, code, row):
 
 @leaf
 def _price(program, n, x, violation, careful, shuffle):
-    """Return the code of the most violated row or bound; of the first, if `careful`; of any."""
+    """Return the code of the most violated row or bound; of the first, if `careful`; of any.
+
+    Bounds that are not the model's own come last: rows that contradict each other should be found
+    to do so before the bounds are in the way of it.
+    """
     A, b, scale, lower, upper = program.A, program.b, program.scale, program.lower, program.upper
     m = len(x)
     for r in range(n):
@@ -267,15 +271,21 @@ def _price(program, n, x, violation, careful, shuffle):
         for r in range(n):
             violation[r] += value * A[p, r]
     worst, code = TOLERANCE, NOTHING
+    last, resort = TOLERANCE, NOTHING
     for p in range(m):
         for excess, bound in (
             (lower[p] - x[p], -1 - m - p),
             (x[p] - upper[p], -1 - p),
         ):
-            if excess > worst:
-                if careful:
-                    # Bland's rule: any fixed order serves.
-                    return bound
+            if excess <= TOLERANCE:
+                continue
+            if careful:
+                # Bland's rule: any fixed order serves.
+                return bound
+            if _is_artificial(program, bound):
+                if excess > last:
+                    last, resort = excess, bound
+            elif excess > worst:
                 worst, code = excess, bound
     for r in range(n):
         excess = violation[r] * scale[r]
@@ -286,7 +296,7 @@ def _price(program, n, x, violation, careful, shuffle):
             if careful:
                 return r
             worst, code = excess, r
-    return code
+    return code if code != NOTHING else resort
 
 
 @leaf

@@ -448,3 +448,11 @@ def test_another_verification_is_refused() -> None:
     with pytest.raises(SolverError, match="verify"):
         disjunctive(BASE, random_data(0, (3, 3)), verify="fully")
     assert Options(verify="full").verify == "full"
+
+
+def test_misleading_triplets_are_infeasible() -> None:
+    """The first programs lean on bounds that are not the model's own, which proves nothing."""
+    data = mlmio.load_dataset("triplet_trap", n=36, scale="none")
+    spec = "quadratic + nearest + triplets(triplets=((0, 2, 1),))"
+    proven(disjunctive(spec, data), None)
+    assert mlmio.solve(spec, data, "highs", "rows").status == "infeasible"
