@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,6 +222,19 @@ def choose_svm(scaled: Sequence[Dataset], seed: int, number: int) -> Chosen:
     return Chosen(choice, error, test)
 
 
+#: Metrics to alternate from.
+STARTS = ("Euclidean", "LDA")
+LDA = Mapped(lambda seed: LinearDiscriminantAnalysis())
+
+
+class Plan(NamedTuple):
+    """What is cross-validated of ours."""
+
+    formulation: str
+    start: str
+    scaling: str
+
+
 @dataclass(frozen=True)
 class Ours:
     """Metrics by mixed-integer optimization, averaged.
@@ -249,59 +262,64 @@ class Ours:
     def choose(
         self, scaled: Sequence[Dataset], seed: int, number: int, votes: Sequence[int]
     ) -> Chosen:
-        """Choose formulation, scaling and vote, and fit to parts of the training points."""
-        known: dict[tuple[str, str], Array] = {}
+        """Choose one thing after another, and fit to parts of the training points."""
+        known: dict[Plan, Array] = {}
+        by_scaling = {data.scaling.kind: data for data in scaled}
 
-        def errors(formulation: str, data: Dataset) -> Array:
-            key = formulation, data.scaling.kind
-            if key not in known:
-                known[key] = votes_in_folds(
-                    lambda some: self.learned(formulation, some, seed).metric,
+        def errors(plan: Plan) -> Array:
+            if plan not in known:
+                data = by_scaling[plan.scaling]
+                known[plan] = votes_in_folds(
+                    lambda some: self.learned(plan, some, seed).metric,
                     data,
                     folds(data, number, seed),
                     votes,
                 )
-            return known[key]
+            return known[plan]
 
-        data = scaled[0]
-        best = min(self.first, key=lambda formulation: errors(formulation, data).min())
+        def best_of(plans: Sequence[Plan]) -> Plan:
+            return min(plans, key=lambda plan: errors(plan).min())
+
+        scaling = scaled[0].scaling.kind
+        best = best_of([Plan(formulation, STARTS[0], scaling) for formulation in self.first])
         for block, others in self.variants:
-            if block in best:
-                trials = [best, *(best.replace(block, other) for other in others)]
-                best = min(trials, key=lambda formulation: errors(formulation, data).min())
-        data = min(scaled, key=lambda one: errors(best, one).min())
-        least = int(errors(best, data).argmin())
-        return self._fitted(best, data, votes[least], float(errors(best, data)[least]), seed)
+            if block in best.formulation:
+                formulations = [best.formulation.replace(block, other) for other in others]
+                best = best_of([best, *(best._replace(formulation=f) for f in formulations)])
+        best = best_of([best._replace(start=start) for start in STARTS])
+        best = best_of([best._replace(scaling=scaling) for scaling in by_scaling])
+        least = int(errors(best).argmin())
+        data = by_scaling[best.scaling]
+        return self._fitted(best, data, votes[least], float(errors(best)[least]), seed)
 
-    def _fitted(
-        self, formulation: str, data: Dataset, k: int, cv_error: float, seed: int
-    ) -> Chosen:
+    def _fitted(self, plan: Plan, data: Dataset, k: int, cv_error: float, seed: int) -> Chosen:
         rng = np.random.default_rng(seed)
         parts = [
             np.sort(rng.choice(data.N, round(SHARE * data.N), replace=False))
             for _ in range(self.metrics)
         ]
-        found = [self.learned(formulation, data.take(rows), seed) for rows in parts]
+        found = [self.learned(plan, data.take(rows), seed) for rows in parts]
         metric = averaged([one.metric for one in found])
-        choice = {"formulation": formulation, "scaling": data.scaling.kind, "votes": k}
         return Chosen(
-            choice,
+            plan._asdict() | {"votes": k},
             cv_error,
             lambda X, y: by_votes(metric, data, data.scaling.apply(X), y, k),
             (metric,),
             tuple(one.result for one in found),
         )
 
-    def learned(self, formulation: str, data: Dataset, seed: int) -> Learned:
-        """Return what a formulation gives on the points that a metric can hold apart."""
+    def learned(self, plan: Plan, data: Dataset, seed: int) -> Learned:
+        """Return what a plan gives on the points that a metric can hold apart."""
+        points = data.take(learnable(data))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MlmioWarning)
             return learn(
-                data.take(learnable(data)),
-                formulation,
+                points,
+                plan.formulation,
                 strategy="alternating",
                 seed=seed,
                 time_limit=self.time_limit,
+                start=None if plan.start == STARTS[0] else LDA.fit(points, seed),
                 options={"starts": 1},
             )
 

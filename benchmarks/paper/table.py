@@ -59,13 +59,12 @@ class Task:
 OURS_FULL = Ours(
     first=(
         "linear + nearest(k=9) + hinge(margin=0.03)",
-        "quadratic + nearest(k=9) + hinge(margin=0.03)",
         "linear + quadratic + nearest(k=9) + hinge(margin=0.03)",
         "linear + quadratic + gershgorin + nearest(k=9) + hinge(margin=0.03)",
         "linear + quadratic + gershgorin + nearest + outliers(rho=0.02, semantics='excuse')",
     ),
     variants=(
-        ("nearest(k=9)", ("nearest(k=5)", "nearest(k=15)")),
+        ("nearest(k=9)", ("nearest(k=15)",)),
         ("rho=0.02", ("rho=0.005", "rho=0.1")),
     ),
     metrics=8,
@@ -84,7 +83,7 @@ class Parameters:
     train: int = 300
     seeds: int = 10
     folds: int = 5
-    votes: tuple[int, ...] = (1, 3, 5, 9, 15, 25)
+    votes: tuple[int, ...] = (1, 3, 5, 9, 15, 25, 41)
     # The first chooses scaling and vote for all: a fit takes seconds.
     lmnn: tuple[int, ...] = (3, 1, 5, 7, 11)
     ours: Ours = OURS_FULL
