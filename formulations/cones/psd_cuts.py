@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.linalg import orth
 
 from mlmio.blocks import Size, check_number, register_block
 from mlmio.cone import Cone
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
     from mlmio.evaluation import Array, Evaluation
 
 
-# Shares of the last matrix in those between, how many eigenvectors each gives, and how far below
-# zero their eigenvalues are at least.
-BETWEEN = (0.1, 0.3, 0.5, 0.75, 0.9)
+# Shares of the last matrix in those between, how many eigenvectors each gives, how far below zero
+# their eigenvalues are at least, and how many former rounds there are to be between.
+BETWEEN = (0.1, 0.25, 0.5, 0.75, 0.9)
 MOST_BETWEEN = 2
 LEAST = 1e-9
+REMEMBERED = 6
+# Cosine of the angle from which on two cuts of one round count as the same.
+PARALLEL = 1 - 1e-4
+# Singular values of the points below this share of the largest count as zero.
+RANK = 1e-10
 
 
 @register_block
@@ -36,8 +42,12 @@ class PSDCuts(Cone):
     gives has an eigenvalue below −tol, it is cut off and the solve is repeated, see
     :mod:`mlmio.refining`: by the eigenvectors of negative eigenvalues of B and, before them, by
     those of its small principal submatrices at the eigenvector's largest entries, which are sparse;
-    then by those of matrices between B and the last round's, clipped to the cone, which are where
-    the next rounds would look.
+    then by those of matrices between B and what the last rounds found, as it was and clipped to the
+    cone, which are where the next rounds would look.
+
+    Where features depend on one another linearly, directions w along which no two points differ
+    have no distance, and the data do not determine B w. Cuts are then for B on the span of the
+    differences, and the metric that is reported has B w = 0.
 
     Parameters
     ----------
@@ -66,9 +76,10 @@ class PSDCuts(Cone):
     parameter_order: ClassVar[Mapping[str, str]] = {"tol": "neutral"}
 
     # No fields, but what an instance has found so far: equal blocks state the same cone. The cuts,
-    # and a matrix of the cone near the last round's.
+    # the matrices of the last rounds, and the projection on the span of the points' differences.
     _cuts: ClassVar[tuple[Array, ...]] = ()
-    _inside: ClassVar[Array | float] = 0.0
+    _seen: ClassVar[tuple[Array, ...]] = ()
+    _span: ClassVar[Array | None] = None
 
     def __post_init__(self) -> None:
         check_number(self, "tol", minimum=1e-9, maximum=1e-6)
@@ -78,6 +89,8 @@ class PSDCuts(Cone):
         import pyomo.environ as pyo
 
         context.polyhedral = False
+        if self._span is None:
+            context.resolved[self] = self._with(_span=_projection(context.data.X))
         B = self.matrix(context)
         D = context.data.D
         cuts = [*_first(D), *self._cuts]
@@ -97,24 +110,33 @@ class PSDCuts(Cone):
 
     def refine(self, metric: Metric) -> PSDCuts | None:
         """Return the block with cuts that the metric violates."""
-        B = metric.B
-        found = [*_violated(B, self.tol)]
+        B = self._determined(metric.B)
+        # What the data do not determine is cut as well, so that it stays where solvers are exact.
+        found = [*_violated(B, self.tol), *_violated(metric.B, self.tol)]
         if not found:
             return None
-        for share in BETWEEN:
-            values, vectors = np.linalg.eigh(share * B + (1 - share) * self._inside)
-            found += list(vectors[:, values < -LEAST].T[:MOST_BETWEEN])
-        refined = copy(self)
-        object.__setattr__(refined, "_cuts", (*self._cuts, *found))
-        object.__setattr__(refined, "_inside", _clipped(B))
-        return refined
+        for seen in self._seen:
+            for share in BETWEEN:
+                values, vectors = np.linalg.eigh(share * B + (1 - share) * seen)
+                found += list(vectors[:, values < -LEAST].T[:MOST_BETWEEN])
+        last = (*self._seen, B, _clipped(B))[-2 * REMEMBERED :]
+        return self._with(_cuts=(*self._cuts, *_distinct(found)), _seen=last)
+
+    def _with(self, **found: Any) -> PSDCuts:
+        """The same block, with what was found."""
+        new = copy(self)
+        for name, value in found.items():
+            object.__setattr__(new, name, value)
+        return new
+
+    def _determined(self, B: Array) -> Array:
+        """B where what the data do not determine is zero."""
+        return B if self._span is None else self._span @ B @ self._span
 
     def mend(self, metric: Metric) -> Metric:
-        """Return the metric with the negative eigenvalues of B set to zero."""
-        if np.linalg.eigvalsh(metric.B)[0] >= 0:
-            return metric
+        """Return the metric with B set to zero where it is negative or not determined."""
         tensors = {order: metric.tensor(order) for order in metric.orders}
-        tensors[2] = _clipped(metric.B)
+        tensors[2] = _clipped(self._determined(metric.B))
         return Metric(tensors, metric.D, metric.scaling, metric.feature_names)
 
     def size(self, n: Any) -> Size:
@@ -130,6 +152,12 @@ def _first(D: int) -> Iterator[Array]:
         for q in range(p + 1, D):
             yield unit[p] + unit[q]
             yield unit[p] - unit[q]
+
+
+def _projection(X: Array) -> Array:
+    """The projection on the span of the differences of points."""
+    basis: Array = orth((X - X.mean(axis=0)).T, rcond=RANK)
+    return basis @ basis.T
 
 
 def _clipped(B: Array) -> Array:
@@ -149,6 +177,15 @@ def _violated(B: Array, tol: float) -> Iterator[Array]:
         if sparse is not None:
             yield sparse
         yield v
+
+
+def _distinct(found: list[Array]) -> Iterator[Array]:
+    """Those that are not nearly parallel to one before, which solvers would stall at."""
+    kept = np.empty((0, len(found[0])))
+    for v in found:
+        if np.abs(kept @ v).max(initial=0.0) <= PARALLEL:
+            kept = np.vstack([kept, v])
+            yield v
 
 
 def _sparsest(B: Array, v: Array, limit: float) -> Array | None:

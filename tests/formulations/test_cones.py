@@ -228,6 +228,31 @@ def test_every_cut_holds_for_semidefinite_matrices_and_not_for_what_was_cut():
         assert least(root @ root.T) >= -1e-9
 
 
+def test_cuts_between_the_last_rounds_spare_rounds():
+    data = random_data(1, (7, 7), D=7, spread=0.6)
+    result = solve(f"{LMNN} + psd_cuts", data, rel_gap=0)
+    # With those between the last two rounds only it takes 35.
+    assert int(result.message.split()[0]) <= 25, result.message
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_what_the_data_do_not_determine_is_zero(seed):
+    """A feature that is the sum of two others adds nothing that a distance could be made of."""
+    data = random_data(seed, (6, 6), D=3)
+    sums = data.X[:, 0] + data.X[:, 1]
+    dependent = mlmio.Dataset(np.column_stack([data.X, sums]), data.y)
+    nearest = ((data.X[:, None] - data.X) ** 2).sum(axis=2)
+    nearest[data.y[:, None] != data.y] = np.inf
+    np.fill_diagonal(nearest, np.inf)
+    targets = tuple(enumerate(nearest.argmin(axis=1).tolist()))
+    spec = f"quadratic + lmnn(targets={targets}) + unbounded + psd_cuts"
+    plain, result = solve(spec, data), solve(spec, dependent)
+    assert result.objective == pytest.approx(plain.objective, rel=3e-6)
+    null = np.linalg.svd(dependent.X - dependent.X.mean(axis=0))[2][-1]
+    assert np.abs(result.metric.B @ null).max() < 1e-9
+    assert smallest(result) >= -1e-9
+
+
 def test_the_basis_found_is_in_the_resolved_composition():
     data = random_data(2, (6, 6), D=4)
     result = solve(f"{LMNN} + dd_basis(iterations=2)", data)
