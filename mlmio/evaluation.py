@@ -165,6 +165,11 @@ class Evaluation:
             rows = points[start : start + step]
             yield rows, self.distances(rows)
 
+    def scaled_in(self) -> Metric | None:
+        """Return the metric scaled so that no distance is above d_max; None where none is."""
+        largest = max(float(distances.max()) for _, distances in self.blocks())
+        return self.metric.times(self.dmax / largest) if largest > self.dmax else None
+
     def name(self, i: int) -> str:
         """Name of a point for messages, by its identifier."""
         return str(self.data.ids[i])

@@ -302,7 +302,7 @@ def _mended(outcome: Outcome, metric: Metric) -> Iterator[tuple[Metric, Evaluati
 
     _, evaluation = evaluated(mended)
     yield mended, evaluation
-    largest = max(float(distances.max()) for _, distances in evaluation.blocks())
-    if largest > evaluation.dmax:
-        yield evaluated(mended.times(evaluation.dmax / largest))
+    scaled = evaluation.scaled_in()
+    if scaled is not None:
+        yield evaluated(scaled)
     yield evaluated(metric)

@@ -267,9 +267,8 @@ class Rounds:
         """Keep a point if it holds and is the best, scaled into the bounds where it is beyond."""
         evaluation = self.assembly.complete(metric, outliers)
         if not self._keep(metric, outliers, evaluation):
-            largest = max(float(distances.max()) for _, distances in evaluation.blocks())
-            if largest > self.context.dmax:
-                scaled = metric.times(self.context.dmax / largest)
+            scaled = evaluation.scaled_in()
+            if scaled is not None:
                 self._keep(scaled, outliers, self.assembly.complete(scaled, outliers))
 
     def _keep(self, metric: Metric, outliers: Mask, evaluation: Evaluation) -> bool:

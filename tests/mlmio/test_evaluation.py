@@ -115,3 +115,10 @@ def test_it_agrees_with_the_metric() -> None:
     whole = metric.scaled_distance(data.X, data.X)
     assert found.distance(2, 5) == pytest.approx(whole[2, 5], rel=1e-12)
     np.testing.assert_array_equal(found.distances(np.array([4, 1])), whole[[4, 1]])
+
+
+def test_a_metric_beyond_the_bounds_is_scaled_to_the_largest_distance() -> None:
+    scaled = evaluate("", Metric({1: [4.0]}, D=1)).scaled_in()
+    assert scaled is not None
+    assert scaled.a.tolist() == [1.0]
+    assert evaluate("").scaled_in() is None
