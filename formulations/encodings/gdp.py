@@ -11,6 +11,7 @@ import numpy as np
 
 from mlmio.blocks import Size, check_choice, register_block
 from mlmio.encoding import Encoding
+from mlmio.errors import CompositionError
 from mlmio.extents import Extents
 from mlmio.solvers.base import Options
 from mlmio.solvers.highs import Highs
@@ -60,6 +61,10 @@ class Gdp(Encoding):
     9C rows (between_steps); with ``hull``, k = 1 and points that may be given up, N of both more.
     Where distances are substituted, C/2 of both more. MILP.
 
+    ``gdp.cuttingplane`` is no method: it separates optima of the relaxed big-M model from the hull,
+    which takes the objective and all other rows, while a block is built before them. Its cuts are
+    implied by ``hull``, so that no LP bound is lost.
+
     Relations: equivalent to every encoding; the LP bound of ``hull`` is never above that of
     ``mccormick`` and ``between_steps``, nor any above that of ``bigm``.
     """
@@ -79,6 +84,11 @@ class Gdp(Encoding):
     )
 
     def __post_init__(self) -> None:
+        if self.method == "cuttingplane":
+            raise CompositionError(
+                "method 'cuttingplane' of block 'gdp' needs the finished model with its objective, "
+                "which no block has: use method='hull', whose LP bound its cuts tend to"
+            )
         check_choice(self, "method", METHODS)
 
     def encode(self, context: Context, b: Any, choice: Choice) -> Mapping[int, Any]:

@@ -306,6 +306,11 @@ def test_an_unknown_word_is_refused(name: str, parameter: str) -> None:
         mlmio.block(name, **{parameter: "best"})
 
 
+def test_cutting_planes_of_a_finished_model_are_refused() -> None:
+    with pytest.raises(CompositionError, match=r"'cuttingplane' of block 'gdp'.*method='hull'"):
+        mlmio.block("gdp", method="cuttingplane")
+
+
 @pytest.mark.parametrize("solver", ["highs", "cbc", "glpk"])
 def test_a_solver_without_sets_is_refused_before_anything_is_built(
     solver: str, monkeypatch: pytest.MonkeyPatch
