@@ -200,7 +200,9 @@ class Rounds:
     def _further(self, outcome: Outcome) -> Composition | None:
         """The composition refined by the better of what the round found and the best point."""
         objective = outcome.answer.objective
-        if outcome.metric is None or objective is None or (self.relaxed and self._meets(objective)):
+        if outcome.metric is None or objective is None:
+            return None
+        if self.relaxed and (self._closed or self._meets(objective)):
             return None
         if self.best is None or objective > self.best.objective:
             return refined(self.composition, outcome.metric)
@@ -209,15 +211,16 @@ class Rounds:
     @property
     def _closed(self) -> bool:
         """Whether the bound meets the best point within the gap, up to rounding."""
-        return self.bound is not None and self._meets(self.bound)
+        if self.best is None or self.bound is None:
+            return False
+        return self._meets(self.bound - ROUNDING * max(1.0, abs(self.best.objective)))
 
     def _meets(self, value: float) -> bool:
-        """Whether the best point is worth a value within the gap, up to rounding."""
+        """Whether the best point is worth a value within the gap."""
         if self.best is None:
             return False
         objective = self.best.objective
-        gap = max(self.options.abs_gap, self.options.rel_gap * abs(objective))
-        return value <= objective + gap + ROUNDING * max(1.0, abs(objective))
+        return value <= objective + max(self.options.abs_gap, self.options.rel_gap * abs(objective))
 
     def _ended(self, answer: Answer, options: Options) -> str:
         """What leaves nothing for another round, or nothing."""
