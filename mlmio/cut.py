@@ -18,7 +18,8 @@ class Cut(Block):
     """Rows that every solution of the other blocks satisfies, and fractional points may not.
 
     A subclass gives :meth:`cut`. It states nothing that the others do not imply, so that strategies
-    that hold the rows of pairs themselves leave it out.
+    that hold the rows of pairs themselves leave it out. The rows are found while the model is
+    built, for which there is no time limit.
     """
 
     slot: ClassVar[str] = "cuts"

@@ -53,7 +53,8 @@ def solve(
         ``"direct"``, ``"rows"``, ``"alternating"``, ``"disjunctive"`` or ``"auto"``. By default
         ``"auto"``, and ``"direct"`` where a solver is asked for.
     time_limit : float, optional
-        Wall-clock seconds for the solver.
+        Wall-clock seconds for solving. Building the model does not count, nor does finding the rows
+        of blocks of slot ``cuts``, which is part of it: ``result.build_s`` has its seconds.
     threads, seed, rel_gap, abs_gap, node_limit, log
         See :class:`~mlmio.solvers.base.Options`.
     options : mapping, optional

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Direct(Strategy):
     """Build the whole model, solve its LP relaxation, then the model itself.
 
-    The time limit covers both solves; what the relaxation takes is not left for the model. Where
+    The time limit covers both solves; what the relaxation takes is not left for the model. It does
+    not cover building the model, in which the rows of blocks of slot ``cuts`` are found. Where
     cuts come with a better solution than the one to start from, the solver starts from theirs.
     """
 
