@@ -20,7 +20,6 @@ from benchmarks.paper.measures import (
     error,
     euclidean,
     heaviest,
-    keep,
 )
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Diagnosis, Metric, Result, pictures
@@ -55,7 +54,7 @@ def run(record: Record, parameters: Parameters) -> None:
         data = stretched(points, seed)
         results, found = _learned(data, seed, parameters)
         for name, result in results.items():
-            keep(record, f"{name}_{points}_{seed}", result)
+            record.result(f"{name}_{points}_{seed}", result)
         fresh = stretched(parameters.fresh, 1000 + seed)
         facts = {"drawn": points, "seed": seed}
         rows += [facts | row for row in _measured(results, data, fresh)]

@@ -20,7 +20,6 @@ from benchmarks.paper.measures import (
     error,
     euclidean,
     heaviest,
-    keep,
     matrix,
     misled,
 )
@@ -60,7 +59,7 @@ def run(record: Record, parameters: Parameters) -> None:
     for seed in parameters.seeds:
         data = _data(parameters.points, seed)
         result = mlmio.solve(FORMULATION, data, time_limit=parameters.time_limit)
-        keep(record, f"learned_{seed}", result)
+        record.result(f"learned_{seed}", result)
         learned[seed] = result.metric
         facts = {"seed": seed, "status": result.status, "verified": result.verified}
         rows += [
@@ -90,7 +89,7 @@ def _lmnn(record: Record, data: Dataset, parameters: Parameters) -> dict[str, Me
     found = {}
     for k in parameters.neighbors:
         result = by_block(data, k, parameters.time_limit)
-        keep(record, f"lmnn_{k}", result)
+        record.result(f"lmnn_{k}", result)
         if result.metric is not None:
             found[f"LMNN, K = {k}"] = result.metric
     if parameters.peer:

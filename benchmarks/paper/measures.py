@@ -5,18 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.paper.record import Record
-from mlmio import Dataset, Metric, Result
+from mlmio import Dataset, Metric
 from mlmio.neighbors import training_index
 
 Array = NDArray[np.float64]
-
-
-def keep(record: Record, name: str, result: Result) -> None:
-    """Write the certificate of a solve, and its metric where there is one."""
-    record.result(name, result)
-    if result.metric is not None:
-        record.metric(f"{name}_metric", result.metric)
 
 
 def euclidean(data: Dataset) -> Metric:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mlmio
-from benchmarks.paper.measures import Array, error, euclidean, keep, matrix
+from benchmarks.paper.measures import Array, error, euclidean, matrix
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Metric, pictures
 
@@ -48,7 +48,7 @@ def run(record: Record, parameters: Parameters) -> None:
         result = mlmio.solve(
             FORMULATION, data, strategy=parameters.strategy, time_limit=parameters.time_limit
         )
-        keep(record, f"learned_{points}", result)
+        record.result(f"learned_{points}", result)
         metric, plain = result.metric, euclidean(data)
         facts = {
             "points": points,

@@ -17,7 +17,7 @@ import pandas as pd
 
 import mlmio
 from benchmarks.paper.lmnn import by_block, by_peer
-from benchmarks.paper.measures import euclidean, keep, misled
+from benchmarks.paper.measures import euclidean, misled
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Metric, pictures
 from mlmio.pictures.drawing import dots
@@ -68,7 +68,7 @@ def _layers(points: int) -> Dataset:
 def _learned(record: Record, data: Dataset, parameters: Parameters) -> dict[str, Metric]:
     """Ours, and LMNN for every K, by name."""
     result = mlmio.solve(FORMULATION, data, time_limit=parameters.time_limit)
-    keep(record, f"learned_{data.N}", result)
+    record.result(f"learned_{data.N}", result)
     record.claim(
         f"{data.N} points: the metric is proven optimal",
         result.status,
@@ -77,7 +77,7 @@ def _learned(record: Record, data: Dataset, parameters: Parameters) -> dict[str,
     found = {LEARNED: result.metric}
     for k in parameters.neighbors:
         result = by_block(data, k, parameters.time_limit)
-        keep(record, f"lmnn_{data.N}_{k}", result)
+        record.result(f"lmnn_{data.N}_{k}", result)
         found[f"LMNN, K = {k}"] = result.metric
     for k in parameters.neighbors if parameters.peer else ():
         metric = found[f"metric-learn LMNN, K = {k}"] = by_peer(data, k)
@@ -131,7 +131,7 @@ def _bars(record: Record, parameters: Parameters) -> tuple[Dataset, Metric]:
     """The three bars, and what is learned from them without triplets."""
     data = mlmio.load_dataset("triplet_trap", n=parameters.bars, scale="none")
     result = mlmio.solve(FORMULATION, data, time_limit=parameters.time_limit)
-    keep(record, "learned_bars", result)
+    record.result("learned_bars", result)
     B = _unit(result.metric)
     away = np.abs(B - np.diag([1.0, 0.0])).max()
     record.claim(
@@ -167,7 +167,7 @@ def _sides(
     for name, data, block, expected in asked:
         limit = parameters.time_limit
         result = mlmio.solve(f"{FORMULATION} + {block}", data, time_limit=limit)
-        keep(record, name.replace(" ", "_").lower(), result)
+        record.result(name.replace(" ", "_").lower(), result)
         rows.append({"asked for": name, "status": result.status, "objective": result.objective})
         record.claim(f"{name} as constraints: {expected}", result.status, result.status == expected)
     record.table("constraints", rows)

@@ -36,8 +36,8 @@ from mlmio.kernels.settle import separations, settle
 from mlmio.kernels.simplex import (
     CUT_OFF,
     INFEASIBLE,
-    OPTIMAL,
     LEANING,
+    OPTIMAL,
     STEP_LIMIT,
     UNDECIDED,
     begin,
