@@ -124,6 +124,7 @@ def run(record: Record, parameters: Parameters) -> None:
         record.say(f"{name}, seed {seed}: done")
     means = _means(pd.DataFrame(_sorted(errors)))
     record.table("means", means)
+    record.table("table", as_printed(means))
     _claim(record, parameters, means)
     record.figure("errors", _drawn_errors(means))
     record.figure("risk_coverage", _drawn_curves(pd.DataFrame(_sorted(curves))))
@@ -243,6 +244,19 @@ def _means(errors: pd.DataFrame) -> pd.DataFrame:
     table = grouped.agg(["mean", "std"])
     table.columns = [f"{name} {what}" for name, what in table.columns]
     return table.reset_index()
+
+
+def as_printed(means: pd.DataFrame) -> pd.DataFrame:
+    """Return means and deviations in per cent, a row for each learner, as the paper prints them."""
+    columns: dict[str, dict[str, str]] = {}
+    for (name, size), part in means.groupby(["set", "test"], sort=False):
+        for column, of in (("error", "all"), ("error at 90 %", "the surest 90 %")):
+            mean, std = part[f"{column} mean"], part[f"{column} std"]
+            columns[f"{name}, {size:,}, {of}"] = {
+                learner: f"{m:.2%} ± {100 * s:.2f}"
+                for learner, m, s in zip(part["learner"], mean, std, strict=True)
+            }
+    return pd.DataFrame(columns).rename_axis("learner").reset_index()
 
 
 def _claim(record: Record, parameters: Parameters, means: pd.DataFrame) -> None:
