@@ -50,8 +50,8 @@ class Record:
         plt.close(figure)
 
     def table(self, name: str, rows: pd.DataFrame | list[dict[str, Any]]) -> None:
-        """Write numbers as CSV, rounded to six digits."""
-        pd.DataFrame(rows).round(6).to_csv(self.folder / f"{name}.csv", index=False)
+        """Write numbers as CSV, to six significant digits."""
+        pd.DataFrame(rows).to_csv(self.folder / f"{name}.csv", index=False, float_format="%.6g")
 
     def result(self, name: str, result: Result) -> None:
         """Write what a solve gave: metric, certificate and all."""
@@ -98,6 +98,8 @@ def certified(result: Result) -> dict[str, Any]:
         content["metric"] = json.loads(result.metric.to_json())
     content["given up"] = [str(name) for name in result.outliers]
     certificate = result.certificate
+    # Where there is no metric there is nothing to certify.
+    content["certificate"] = None
     if certificate is not None:
         content["certificate"] = {
             "valid": certificate.valid,

@@ -47,7 +47,7 @@ class PSDCuts(Cone):
 
     Where features depend on one another linearly, directions w along which no two points differ
     have no distance, and the data do not determine B w. Cuts are then for B on the span of the
-    differences, and the metric that is reported has B w = 0.
+    differences, and a metric that is mended gets B w = 0.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class PSDCuts(Cone):
         import pyomo.environ as pyo
 
         context.polyhedral = False
-        if self._span is None:
-            context.resolved[self] = self._with(_span=_projection(context.data.X))
+        # Anew for every build: what was found may be given to other data.
+        context.resolved[self] = self._with(_span=_projection(context.data.X))
         B = self.matrix(context)
         D = context.data.D
         cuts = [*_first(D), *self._cuts]
@@ -135,6 +135,8 @@ class PSDCuts(Cone):
 
     def mend(self, metric: Metric) -> Metric:
         """Return the metric with B set to zero where it is negative or not determined."""
+        if self._span is None and np.linalg.eigvalsh(metric.B)[0] >= 0.0:
+            return metric
         tensors = {order: metric.tensor(order) for order in metric.orders}
         tensors[2] = _clipped(self._determined(metric.B))
         return Metric(tensors, metric.D, metric.scaling, metric.feature_names)
@@ -154,10 +156,10 @@ def _first(D: int) -> Iterator[Array]:
             yield unit[p] - unit[q]
 
 
-def _projection(X: Array) -> Array:
-    """The projection on the span of the differences of points."""
+def _projection(X: Array) -> Array | None:
+    """The projection on the span of the differences of points; None where that is everything."""
     basis: Array = orth((X - X.mean(axis=0)).T, rcond=RANK)
-    return basis @ basis.T
+    return None if basis.shape[1] == X.shape[1] else basis @ basis.T
 
 
 def _clipped(B: Array) -> Array:

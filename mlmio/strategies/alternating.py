@@ -65,9 +65,10 @@ class Alternating(Strategy):
     binds it may find no solution at all.
 
     Takes ``nearest(k)`` and ``knn`` with every loss, and every term, cone and side block, also
-    lasso, but no cardinality. The option ``starts`` says from how many metrics to alternate, 8
-    without it, or 1 above 3,000 points. One round costs some passes over all pairs,
-    O(N²(P + D)) each, and a linear program of P + N columns; memory grows with N·P, not with N².
+    lasso, but no cardinality. The option ``starts`` says from how many metrics to alternate, beside
+    one that is given: 8 without it, or 1 above 3,000 points. One round costs some passes over all
+    pairs, O(N²(P + D)) each, and a linear program of P + N columns; memory grows with N·P, not
+    with N².
     """
 
     name: ClassVar[str] = "alternating"
@@ -117,9 +118,9 @@ def _run(
     def stop() -> bool:
         return left() <= 0.0
 
+    number = _number_of_starts(sketch, options)
     alternation = Alternation(sketch, left, options.seed)
     polish = Polish(sketch) if fits(sketch) else None
-    number = _number_of_starts(sketch, options)
     for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
         if stop() and n:
             break
@@ -153,7 +154,7 @@ def _number_of_starts(sketch: Outline, options: Options) -> int:
         if name != "starts":
             raise SolverError(
                 f"strategy {Alternating.name!r} has no option {name!r}: its option is 'starts', "
-                f"from how many metrics to alternate"
+                f"from how many metrics to alternate beside one that is given"
             )
     usual = STARTS if sketch.data.N <= MANY else 1
     return whole_number(options.options.get("starts", usual), "the option starts")

@@ -253,6 +253,14 @@ def test_what_the_data_do_not_determine_is_zero(seed):
     assert smallest(result) >= -1e-9
 
 
+def test_what_was_found_does_not_bind_other_data():
+    data = random_data(3, (5, 5), D=3)
+    dependent = mlmio.Dataset(np.column_stack([data.X[:, :2], data.X[:, :2].sum(axis=1)]), data.y)
+    spec = "quadratic + lmnn + unbounded + psd_cuts"
+    resolved = solve(spec, dependent).resolved
+    assert solve(resolved, data).objective == pytest.approx(objective(spec, data), rel=1e-5)
+
+
 def test_the_basis_found_is_in_the_resolved_composition():
     data = random_data(2, (6, 6), D=4)
     result = solve(f"{LMNN} + dd_basis(iterations=2)", data)
