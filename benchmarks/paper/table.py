@@ -82,7 +82,7 @@ class Parameters:
     )
     train: int = 300
     seeds: int = 10
-    folds: int = 5
+    folds: int = 3
     votes: tuple[int, ...] = (1, 3, 5, 9, 15, 25, 41)
     # The first chooses scaling and vote for all: a fit takes seconds.
     lmnn: tuple[int, ...] = (1, 3, 5, 7, 11)
@@ -138,8 +138,8 @@ def _all_compared(record: Record, parameters: Parameters) -> Iterator[tuple[str,
     with ProcessPoolExecutor(len(usable_cores()), mp_context=get_context("spawn")) as pool:
         running = {
             pool.submit(compared, whole, task, seed, parameters): (task.name, seed)
-            for task, whole in wholes.items()
             for seed in range(parameters.seeds)
+            for task, whole in wholes.items()
         }
         try:
             for done in as_completed(running):
