@@ -1,14 +1,40 @@
-"""What several experiments measure: the shape of a metric in the plane, and its error."""
+"""What several experiments tell: of a solve, the shape of a metric in the plane, its error."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio import Dataset, Metric
+from mlmio import Dataset, Metric, MlmioError, Result
 from mlmio.neighbors import training_index
 
 Array = NDArray[np.float64]
+
+
+def metric_of(result: Result) -> Metric:
+    """Return the metric that a solve found.
+
+    Raises
+    ------
+    MlmioError
+        If it found none.
+    """
+    if result.metric is None:
+        raise MlmioError(
+            f"no metric was found by {result.composition} on {result.data_name or 'the points'}, "
+            f"{result.status} after {result.seconds:.0f} s: give it more time, by the limits in "
+            f"the parameters of the experiment"
+        )
+    return result.metric
+
+
+def row(result: Result) -> dict[str, Any]:
+    """Return what is told of a solve in a table."""
+    kept = ("status", "objective", "bound", "gap", "nodes", "verified", "seconds")
+    told = result.to_dict() | {"seconds": result.seconds}
+    return {key: told[key] for key in kept}
 
 
 def euclidean(data: Dataset) -> Metric:
