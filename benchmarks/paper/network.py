@@ -24,6 +24,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.paper.measures import metric_of
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Diagnosis, Result, boundary_subset, diagnose, load_dataset, solve
 
@@ -55,7 +56,7 @@ class Parameters:
 
 # All points, since with fewer the claims do not hold, but one seed, whose boundary points are few:
 # the training is short.
-FAST = Parameters(seeds=(1,), sizes=(10_000,), time_limit=10.0, steps=1500)
+FAST = Parameters(seeds=(1,), sizes=(10_000,), time_limit=60.0, steps=1500)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,7 @@ def _run(size: int, seed: int, parameters: Parameters) -> _Run:
     rng = np.random.default_rng(seed)
     sample = data.take(np.sort(rng.choice(data.N, parameters.sample, replace=False)))
     result = solve(parameters.formulation, sample, time_limit=parameters.time_limit, seed=seed)
-    assert result.metric is not None
-    found = diagnose(result.metric, data)
+    found = diagnose(metric_of(result), data)
     boundary = boundary_subset(found)
     by_chance = rng.choice(data.N, len(boundary), replace=False)
     subsets = {"boundary points": boundary, "random points": by_chance}
@@ -205,8 +205,12 @@ def _claim(record: Record, parameters: Parameters, runs: list[_Run], means: pd.D
     boundary, by_chance = means.loc["boundary points"], means.loc["random points"]
     proven = sum(one.result.status == "optimal" and one.result.verified for one in runs)
     record.claim("every metric is proven optimal", f"{proven} of {len(runs)}", proven == len(runs))
-    share = boundary["share, mean"]
-    record.claim("a quarter of the points is enough, or fewer", f"{share:.1%}", share < 0.25)
+    shares = [one.share for one in runs[: len(parameters.seeds)]]
+    record.claim(
+        "for every seed more than half of the points can be left out",
+        ", ".join(f"{share:.1%} kept" for share in shares),
+        max(shares) < 0.5,
+    )
     error = boundary["interior error, mean"]
     record.claim(
         f"trained on boundary points, less than {parameters.most_error:.2%} of interior points are "
@@ -216,7 +220,7 @@ def _claim(record: Record, parameters: Parameters, runs: list[_Run], means: pd.D
     )
     errors = boundary["fresh error, mean"], by_chance["fresh error, mean"]
     record.claim(
-        "on fresh points boundary points are worth more than as many random ones",
+        "on fresh points boundary points are, in the mean, worth more than as many random ones",
         f"{errors[0]:.2%} wrong instead of {errors[1]:.2%}",
         errors[0] < errors[1],
     )
