@@ -10,16 +10,16 @@ were learned from, and that of folds whose metric was learned without them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.paper.measures import euclidean, metric_of, row
 from benchmarks.paper.planes import class_distances
 from benchmarks.paper.record import Record
-from mlmio import Dataset, Metric, MlmioError, Result, diagnose, load_dataset, solve
+from mlmio import Dataset, Metric, Result, diagnose, load_dataset, solve
 from mlmio.plotting import require_matplotlib
 from mlmio.risk import leave_one_out
 
@@ -43,25 +43,23 @@ class Parameters:
     fold_limit: float = 10.0
 
 
-FAST = Parameters(per_class=12, time_limit=20.0, threads=1, folds=3, fold_limit=3.0)
+FAST = Parameters(per_class=12, time_limit=60.0, threads=1, folds=3, fold_limit=60.0)
 
 
 def run(record: Record, parameters: Parameters) -> None:
     """Learn both metrics, measure and draw."""
     require_matplotlib()
     data = load_dataset("iris", per_class=parameters.per_class or None, seed=parameters.seed)
-    euclidean = Metric({2: np.eye(data.D)}, data.D, data.scaling, data.feature_names)
-    folds = _folds(data, euclidean, parameters)
+    folds = _folds(data, parameters)
     limit, threads = parameters.time_limit, parameters.threads
     results = {
-        "matrix": _solved(parameters.matrix, data, limit, threads),
-        "series": _solved(parameters.series, data, limit, threads),
+        name: solve(getattr(parameters, name), data, time_limit=limit, threads=threads)
+        for name in ("matrix", "series")
     }
-    metrics = {"euclidean": euclidean}
+    metrics = {"euclidean": euclidean(data)}
     for name, result in results.items():
         record.result(name, result)
-        record.metric(f"{name}_metric", result.metric)
-        metrics[name] = result.metric
+        metrics[name] = metric_of(result)
         record.say(f"{name}: {result.status}, {result.message}")
     ratios = {name: diagnose(metric, data).ratios for name, metric in metrics.items()}
     record.table("points", pd.DataFrame({"id": data.ids, "label": data.labels, **ratios}))
@@ -71,25 +69,13 @@ def run(record: Record, parameters: Parameters) -> None:
     record.table("uniform", uniform)
     errors = _errors(data, metrics, folds)
     record.table("errors", errors)
-    record.table("solves", [_facts(name, result) for name, result in results.items()])
+    solves = [
+        {"metric": name, "formulation": getattr(parameters, name), **row(result)}
+        for name, result in results.items()
+    ]
+    record.table("solves", solves)
     _claim(record, results, quantiles, uniform, errors)
     _draw(record, data, metrics)
-
-
-def _solved(formulation: str, data: Dataset, limit: float, threads: int = 1) -> Result:
-    result = solve(formulation, data, time_limit=limit, threads=threads)
-    if result.metric is None:
-        raise MlmioError(
-            f"no metric was found within {limit:g} s: give a larger limit in the parameters of "
-            f"benchmarks/paper/iris.py"
-        )
-    return result
-
-
-def _facts(name: str, result: Result) -> dict[str, Any]:
-    told = result.to_dict()
-    kept = ("formulation", "status", "objective", "bound", "gap", "nodes", "certificate")
-    return {"metric": name, **{key: told[key] for key in kept}, "seconds": result.seconds}
 
 
 def _quantiles(data: Dataset, ratios: dict[str, Array]) -> pd.DataFrame:
@@ -128,16 +114,17 @@ def _uniform(data: Dataset, metric: Metric) -> pd.DataFrame:
     return pd.DataFrame(rows).round(4)
 
 
-def _folds(data: Dataset, euclidean: Metric, parameters: Parameters) -> dict[str, float]:
+def _folds(data: Dataset, parameters: Parameters) -> dict[str, float]:
     """Error on points that the metric was learned without."""
     splits = StratifiedKFold(parameters.folds, shuffle=True, random_state=parameters.seed)
     wrong = {"euclidean": 0, "matrix": 0, "series": 0}
     for rows, left in splits.split(data.X, data.y):
         known = data.take(rows)
-        metrics = {"euclidean": euclidean}
+        metrics = {"euclidean": euclidean(data)}
         for name in ("matrix", "series"):
             formulation = getattr(parameters, name)
-            metrics[name] = _solved(formulation, known, parameters.fold_limit).metric
+            result = solve(formulation, known, time_limit=parameters.fold_limit)
+            metrics[name] = metric_of(result)
         for name, metric in metrics.items():
             found = class_distances(metric, known, data.X[left]).argmin(axis=1)
             wrong[name] += int((found != data.y[left]).sum())

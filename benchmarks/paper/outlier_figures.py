@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.planes import KNOWN
 from benchmarks.paper.record import Record
-from mlmio import Dataset, Result, diagnose
+from mlmio import Dataset, Metric, diagnose
 from mlmio.plotting import TEXT
 
 Rows = NDArray[np.intp]
-# What was solved, and the points that vote.
-Learned = tuple[Result, Dataset]
+# A metric, and the points that vote.
+Learned = tuple[Metric, Dataset]
 
 
 def draw_loop(
@@ -26,14 +26,14 @@ def draw_loop(
     from mlmio import pictures
 
     figure, axes = plt.subplots(2, 2, figsize=(8.4, 8.2), layout="constrained")
-    for ax, (result, data), title in (
+    for ax, (metric, points), title in (
         (axes[0, 0], before, "Metric of all points"),
         (axes[1, 0], after, "Metric without outliers"),
     ):
-        pictures.plot_regions(result.metric, data, ax)
+        pictures.plot_regions(metric, points, ax)
         ax.set_title(title, color=TEXT)
     data = before[1]
-    pictures.plot_parts(diagnose(before[0].metric, data), axes[0, 1])
+    pictures.plot_parts(diagnose(*before), axes[0, 1])
     box = {"marker": "D", "s": 190, "facecolor": "none", "edgecolor": TEXT, "linestyle": ":"}
     axes[0, 1].scatter(*data.X[planted].T, label="planted", zorder=4, **box)
     axes[0, 1].scatter(*data.X[dropped].T, s=16, c=TEXT, label="dropped", zorder=4)
@@ -42,14 +42,14 @@ def draw_loop(
     names = ["R ≥ 1" if name == "outlier" else name for name in names]
     axes[0, 1].legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3)
     axes[0, 1].set_title("Outliers", color=TEXT)
-    shapes = {"all points": before[0].metric, "outliers removed": after[0].metric}
+    shapes = {"all points": before[0], "outliers removed": after[0]}
     pictures.plot_ellipses(shapes, axes[1, 1])
     axes[1, 1].set(title="Points at one distance", xlabel="x0", ylabel="x1")
     _alike([*axes[0], axes[1, 0]])
     record.figure("outliers", figure)
 
 
-def draw_others(record: Record, data: Dataset, after: Result, kept: Dataset) -> None:
+def draw_others(record: Record, data: Dataset, after: Learned) -> None:
     """Draw fig:outliersAndOther."""
     from matplotlib import pyplot as plt
 
@@ -59,7 +59,7 @@ def draw_others(record: Record, data: Dataset, after: Result, kept: Dataset) -> 
     for ax, known in zip(axes.flat, KNOWN, strict=False):
         pictures.plot_regions(known, data, ax)
         ax.set_title(known.capitalize(), color=TEXT)
-    pictures.plot_regions(after.metric, kept, axes[1, 1])
+    pictures.plot_regions(*after, axes[1, 1])
     axes[1, 1].set_title("Learned, outliers removed", color=TEXT)
     _alike(list(axes.flat))
     for ax in axes.flat:
