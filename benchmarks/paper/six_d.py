@@ -1,9 +1,10 @@
 """Six features, three classes, told apart by two oblique directions (fig:6-d-example).
 
-Signatures of the points, a row each, before and after: in the given features every class is spread
-as all points are; in the coordinates of the learned metric each class is a pattern of vertical
-stripes. How striped a picture is is said by a number, the spread within classes as a share of
-that of all points, coordinate by coordinate. Kumaran et al. 2018.
+Signatures of the points, a row each, before and after: in four of the given features every class is
+spread nearly as all points are, and in the other two less; in the two coordinates of the learned
+metric that have most of the weight each class is a vertical stripe. How striped a picture is, a
+number says: the spread within classes as a share of that of all points, coordinate by coordinate.
+Kumaran et al. 2018.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mlmio
-from benchmarks.paper.measures import Array, error, euclidean, matrix
+from benchmarks.paper.measures import Array, error, euclidean, matrix, metric_of
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Metric, pictures
 
@@ -29,14 +30,18 @@ class Parameters:
     fresh: int = 3000
     time_limit: float = 240.0
     strategy: str = "auto"
+    # Between margin and bound, as a share of the margin; nothing is claimed of it where None.
+    gap: float | None = 0.01
     # Of the weight of the metric, what is in the two directions that matter.
     share: float = 0.9
-    # Spread within classes; in the two directions themselves it is a third of that of all points.
+    # Spread within classes, as a share of that of all points.
     striped: float = 0.5
 
 
 # Alternation, which proves nothing, takes seconds.
-FAST = Parameters(points=(45,), fresh=1000, time_limit=10.0, strategy="alternating")
+FAST = Parameters(
+    points=(45,), fresh=1000, time_limit=60.0, strategy="alternating", gap=None
+)  # fmt: skip
 
 
 def run(record: Record, parameters: Parameters) -> None:
@@ -49,12 +54,13 @@ def run(record: Record, parameters: Parameters) -> None:
             FORMULATION, data, strategy=parameters.strategy, time_limit=parameters.time_limit
         )
         record.result(f"learned_{points}", result)
-        metric, plain = result.metric, euclidean(data)
+        metric, plain = metric_of(result), euclidean(data)
         facts = {
             "points": points,
             "status": result.status,
             "margin": result.objective,
             "bound": result.bound,
+            "gap": np.inf if result.gap is None else result.gap,
             "verified": result.verified,
             "weight in the two directions": informative_share(metric),
             "fresh error": error(metric, data, fresh.X, fresh.labels),
@@ -116,17 +122,14 @@ def _spread_rows(spreads: dict[str, Array], metric: Metric) -> list[dict[str, ob
     ]
 
 
-def _bounded(bound: float | None) -> str:
-    return "" if bound is None else f", bound {bound:.4f}"
-
-
 def _claim(record: Record, facts: dict, spreads: dict[str, Array], parameters: Parameters) -> None:
     n = facts["points"]
-    record.claim(
-        f"{n} points: what is learned is verified, its status told",
-        f"{facts['status']}, margin {facts['margin']:.4f}{_bounded(facts['bound'])}",
-        facts["verified"],
-    )
+    if parameters.gap is not None:
+        record.claim(
+            f"{n} points: the margin is verified, and within {parameters.gap:.0%} of its bound",
+            f"{facts['status']}, margin {facts['margin']:.4f}, gap {facts['gap']:.2%}",
+            facts["verified"] and facts["gap"] <= parameters.gap,
+        )
     share = facts["weight in the two directions"]
     record.claim(
         f"{n} points: at least {parameters.share:.0%} of the weight is in the two directions",
