@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 
 from mlmio.blocks import Block
 from mlmio.context import Context
+from mlmio.data import require_dataset
 from mlmio.errors import DataError
 from mlmio.evaluation import Evaluation
+from mlmio.metric import Metric, require_metric
 
 if TYPE_CHECKING:
     from mlmio.composition import Composition
     from mlmio.data import Dataset
-    from mlmio.metric import Metric
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,14 @@ def assemble(
 
 
 def prepare(parts: Sequence[Block], data: Dataset) -> Dataset:
-    """Return the points that the model is about, as the blocks want them."""
+    """Return the points that the model is about, as the blocks want them.
+
+    Raises
+    ------
+    DataError
+        If `data` is no Dataset, or a block cannot take its points.
+    """
+    require_dataset(data)
     for part in parts:
         data = part.prepare(data)
     return data
@@ -122,6 +130,7 @@ def evaluate(
     parts: Sequence[Block], data: Dataset, metric: Metric, outliers: ArrayLike | None
 ) -> Evaluation:
     """Let every block check a point; `data` are the points that the model is about."""
+    require_metric(metric)
     mask = np.zeros(data.N, dtype=bool) if outliers is None else np.asarray(outliers)
     if mask.shape != (data.N,) or not np.isin(mask, (0, 1)).all():
         raise DataError(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from mlmio.blocks import Block
 from mlmio.comparison_table import render, render_html
 from mlmio.composition import Composition, compose
-from mlmio.data import Dataset
-from mlmio.errors import FAILURES, CompositionError, DataError, MlmioError, SolverError
+from mlmio.data import Dataset, require_dataset
+from mlmio.errors import FAILURES, CompositionError, MlmioError, SolverError
 from mlmio.registry import solvers as known_solvers
 from mlmio.registry import strategies as known_strategies
 from mlmio.result import Result
@@ -154,8 +154,7 @@ def compare(
     >>> [verdict.kind for verdict in comparison.verdicts]
     ['agree', 'lp']
     """
-    if not isinstance(data, Dataset):
-        raise DataError(f"data is a {type(data).__name__}: give a Dataset, as Dataset(X, y)")
+    require_dataset(data)
     options: dict[str, Any] = {
         "time_limit": time_limit,
         "threads": threads,

@@ -307,6 +307,14 @@ class Metric:
         return f"Metric(D={self.D}, {terms}, scaling={self.scaling.kind})"
 
 
+def require_metric(metric: Any) -> None:
+    """Raise DataError unless `metric` is a Metric."""
+    if not isinstance(metric, Metric):
+        raise DataError(
+            f"metric is a {type(metric).__name__}: give a Metric, as the metric of a result"
+        )
+
+
 def _entries(values: ArrayLike, order: int, D: int) -> Array:
     """Check a tensor, and return one entry a multiset."""
     tensor = np.array(values, dtype=float)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mlmio.data import require_dataset
 from mlmio.errors import DataError
-from mlmio.metric import Metric
+from mlmio.metric import Metric, require_metric
 
 if TYPE_CHECKING:
     from mlmio.data import Dataset
@@ -312,8 +313,11 @@ def training_index(
     Raises
     ------
     DataError
-        If `serves` has another shape, or the metric another number of features.
+        If `serves` has another shape, the metric another number of features, or something else
+        is given in their place.
     """
+    require_metric(metric)
+    require_dataset(data)
     mask = np.ones(data.N, dtype=bool) if serves is None else np.asarray(serves, dtype=bool)
     if mask.shape != (data.N,):
         raise DataError(

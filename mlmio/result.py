@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mlmio.assembly import prepare
 from mlmio.claims import false_claims, without_metric
+from mlmio.data import require_dataset
 from mlmio.errors import DataError
 from mlmio.tables import NOTHING, number
 from mlmio.verification import Certificate, certify
@@ -202,6 +203,7 @@ def verify(result: Result, data: Dataset) -> Result:
     DataError
         If the metric is of another number of features than the data.
     """
+    require_dataset(data)
     if result.metric is None:
         wrong = without_metric(result)
         return (

@@ -9,8 +9,7 @@ from typing import Any
 
 from mlmio.blocks import Block
 from mlmio.composition import Composition, compose
-from mlmio.data import Dataset
-from mlmio.errors import DataError
+from mlmio.data import Dataset, require_dataset
 from mlmio.metric import Metric
 from mlmio.refining import run
 from mlmio.registry import strategies
@@ -89,8 +88,7 @@ def solve(
     ('optimal', True)
     """
     composition = compose(composition)
-    if not isinstance(data, Dataset):
-        raise DataError(f"data is a {type(data).__name__}: give a Dataset, as Dataset(X, y)")
+    require_dataset(data)
     asked = Options(
         time_limit=time_limit,
         threads=threads,

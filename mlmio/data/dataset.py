@@ -343,6 +343,12 @@ class Dataset(Classes):
         )
 
 
+def require_dataset(data: Any) -> None:
+    """Raise DataError unless `data` is a Dataset."""
+    if not isinstance(data, Dataset):
+        raise DataError(f"data is a {type(data).__name__}: give a Dataset, as Dataset(X, y)")
+
+
 def _checked_points(X: Any, names: Any, ids: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
     cells = feature_cells(X)
     names = feature_names(names, X, cells.shape[1])

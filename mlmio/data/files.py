@@ -186,21 +186,33 @@ def _read_text(path: Path, separator: str) -> pd.DataFrame:
             )
         except pd.errors.ParserWarning as warning:
             raise ValueError(str(warning)) from None
-    _warn_of_data_as_names(path, [str(column) for column in frame.columns])
+    complaint = _of_names(path, separator, [str(column) for column in frame.columns])
+    if complaint:
+        warnings.warn(complaint, MlmioWarning, stacklevel=2)
     return frame
 
 
-def _warn_of_data_as_names(path: Path, names: list[str]) -> None:
+def _of_names(path: Path, separator: str, names: list[str]) -> str:
+    """What there is to warn of in the first line of a file, or nothing."""
+    import pandas as pd
+
     # pandas makes equal names differ by appending .1, .2, ...
     numeric = [name for name in names if re.fullmatch(r"[-+]?\d+(\.\d+)*", name)]
     counted = {str(k) for k in range(len(names) + 1)}
     if numeric and len(numeric) >= len(names) - 1 and not counted.issuperset(numeric):
-        warnings.warn(
+        return (
             f"The first line of {path} was taken for column names but looks like data: "
-            "add a line of names above it.",
-            MlmioWarning,
-            stacklevel=2,
+            "add a line of names above it."
         )
+    line = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, skipinitialspace=True)
+    given = line.iloc[0]
+    repeated = given[given.duplicated()].dropna().unique()
+    if not len(repeated):
+        return ""
+    return (
+        f"Several columns of {path} are called {', '.join(map(repr, repeated))}: the second is "
+        f"taken as {repeated[0] + '.1'!r}, and so on; give every column its own name."
+    )
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

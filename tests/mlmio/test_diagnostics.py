@@ -183,3 +183,18 @@ def test_ratios_have_no_unit(seed: int, factor: float) -> None:
     metric = random_metric(data, (1, 2), seed)
     larger = Metric({n: metric.tensor(n) * factor for n in metric.orders}, 2, data.scaling)
     np.testing.assert_allclose(r_ratios(larger, data), r_ratios(metric, data), rtol=1e-9)
+
+
+def test_what_is_no_metric_or_data_set_is_refused() -> None:
+    data = mlmio.load_dataset("iris", per_class=3)
+    result = mlmio.solve("linear + nearest", data)
+    with pytest.raises(DataError, match="metric is a Result: give a Metric"):
+        mlmio.diagnose(result, data)
+    with pytest.raises(DataError, match="ndarray: give a Dataset"):
+        mlmio.diagnose(result.metric, data.X)
+    with pytest.raises(DataError, match="ndarray: give a Dataset"):
+        mlmio.verify(result, data.X)
+    with pytest.raises(DataError, match="ndarray: give a Dataset"):
+        mlmio.compose("linear + nearest").build(data.X)
+    with pytest.raises(DataError, match="metric is a Result: give a Metric"):
+        result.resolved.evaluate(data, result)

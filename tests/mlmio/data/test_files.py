@@ -127,6 +127,14 @@ def test_a_line_of_data_taken_for_names(
     assert ["looks like data" in message for message in messages] == [True] * warned
 
 
+def test_columns_of_one_name_are_told_apart_and_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("u,u,label\n1,2,a\n4,5,b\n")
+    with pytest.warns(MlmioWarning, match=r"are called 'u': the second is taken as 'u\.1'"):
+        features, _ = read_table(path)
+    assert list(features.columns) == ["u", "u.1"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
