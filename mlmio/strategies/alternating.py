@@ -27,7 +27,7 @@ from mlmio.strategies.base import (
     given_metric,
     register_strategy,
 )
-from mlmio.strategies.polish import Incumbent, Polish, fits
+from mlmio.strategies.polish import Best, Polish, fits
 from mlmio.watching import Watch
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Alternation:
         if data.N > SAMPLE:
             rows = _sample(data, seed)
             self.sample = Oracle(data, context.orders, context.exempt, rows)
-        self.best = Incumbent(-np.inf, None, np.zeros(data.N, dtype=bool))
+        self.best = Best(-np.inf, None, np.zeros(data.N, dtype=bool))
         self.rounds = 0
         self.record = Recorder()
         self.record.note(bound=self.bound)
@@ -285,7 +285,7 @@ class Alternation:
         value = cost + self._value(theta, oracle, outliers, near)
         feasible = oracle is self.everyone and self._feasible(theta)
         if feasible and value > self.best.objective:
-            self.best = Incumbent(value, theta, outliers)
+            self.best = Best(value, theta, outliers)
             self.record.note(value)
         return value
 

@@ -22,7 +22,7 @@ POLISHING_ROUNDS = 30
 
 
 @dataclass
-class Incumbent:
+class Best:
     """The best solution so far.
 
     Parameters
@@ -65,7 +65,7 @@ class Polish:
         self.counts = np.zeros(2, dtype=np.int64)
         _, self.root = root_of(self.problem, self.work, self.counts)
 
-    def improve(self, theta: Array, best: Incumbent) -> None:
+    def improve(self, theta: Array, best: Best) -> None:
         """Alternate from θ, and replace the incumbent by what is better."""
         from mlmio.kernels.alternate import alternate
 
