@@ -2,7 +2,8 @@
 
 metric-learn 0.7.0 calls scikit-learn's checks of arrays with ``force_all_finite``, which
 scikit-learn 1.6 renamed to ``ensure_all_finite`` and 1.8 dropped. Importing the learners from here
-gives them checks that know both names. ``pip install .[peers]`` brings metric-learn.
+gives them checks that know both names. Where metric-learn is missing, the import raises an
+MlmioError that says how to install it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,16 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import metric_learn._util
-from metric_learn import LMNN, ITML_Supervised
+from mlmio import MlmioError
+
+try:
+    import metric_learn._util
+    from metric_learn import LMNN, ITML_Supervised
+except ImportError as missing:
+    raise MlmioError(
+        "LMNN and ITML beside ours need metric-learn: install mlmio's extra 'peers', "
+        'pip install -e ".[peers]"'
+    ) from missing
 
 __all__ = ["LMNN", "ITML_Supervised"]
 

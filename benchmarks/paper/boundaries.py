@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from benchmarks.paper.measures import metric_of, row
+from benchmarks.paper.measures import metric_of, over_seeds, row
 from benchmarks.paper.planes import KNOWN, divide
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Metric, load_dataset, solve
@@ -61,7 +61,8 @@ def run(record: Record, parameters: Parameters) -> None:
     table = pd.DataFrame(rows)
     record.table("seeds", table)
     record.table("solves", statuses)
-    record.table("boundaries", _summary(table))
+    columns = ["length", "regions", "error"]
+    record.table("boundaries", over_seeds(table, ["set", "distance"], columns))
     _claim(record, table, pd.DataFrame(statuses))
     _draw(record, drawn)
 
@@ -78,14 +79,6 @@ def _measured(
         measured = divide(which, data, fresh.X, fresh.labels)
         rows.append({"set": name, "seed": seed, "distance": distance, **asdict(measured)})
     return rows
-
-
-def _summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean and spread over the seeds."""
-    groups = table.groupby(["set", "distance"], sort=False)[["length", "regions", "error"]]
-    found = groups.agg(["mean", "std"])
-    found.columns = [f"{value} {what}" for value, what in found.columns]
-    return found.round(4).reset_index()
 
 
 def _claim(record: Record, table: pd.DataFrame, solves: pd.DataFrame) -> None:

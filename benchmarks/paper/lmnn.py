@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mlmio
-from mlmio import Dataset, Metric, MlmioError, Result
+from mlmio import Dataset, Metric, Result
 
 
 def by_block(data: Dataset, k: int, time_limit: float) -> Result:
@@ -23,11 +23,7 @@ def by_peer(data: Dataset, k: int, stretch: float = 1.0) -> Metric:
     MlmioError
         If metric-learn is not installed.
     """
-    try:
-        from benchmarks.metric_learn_shim import LMNN
-    except ImportError as error:
-        raise MlmioError(
-            "LMNN beside ours needs metric-learn: install it with pip install 'mlmio[peers]'"
-        ) from error
+    from benchmarks.metric_learn_shim import LMNN
+
     found = LMNN(n_neighbors=k, random_state=0).fit(stretch * data.X, data.y)
     return Metric({2: found.get_mahalanobis_matrix()}, data.D, data.scaling, data.feature_names)

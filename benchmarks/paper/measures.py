@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from mlmio import Dataset, Metric, MlmioError, Result
@@ -35,6 +36,15 @@ def row(result: Result) -> dict[str, Any]:
     kept = ("status", "objective", "bound", "gap", "nodes", "verified", "seconds")
     told = result.to_dict() | {"seconds": result.seconds}
     return {key: told[key] for key in kept}
+
+
+def over_seeds(table: pd.DataFrame, by: list[str], columns: list[str]) -> pd.DataFrame:
+    """Return mean and standard deviation of columns over the seeds, a row for each group."""
+    groups = table.groupby(by, sort=False)
+    found = groups[columns].agg(["mean", "std"]).round(4)
+    found.columns = [f"{column} {what}" for column, what in found.columns]
+    found.insert(0, "seeds", groups.size())
+    return found.reset_index()
 
 
 def euclidean(data: Dataset) -> Metric:

@@ -24,7 +24,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.paper.measures import metric_of
+from benchmarks.paper.measures import metric_of, over_seeds
 from benchmarks.paper.record import Record
 from mlmio import Dataset, Diagnosis, Result, boundary_subset, diagnose, load_dataset, solve
 
@@ -97,15 +97,14 @@ def _errors_of(record: Record, runs: list[_Run]) -> pd.DataFrame:
     errors = pd.DataFrame([row for one in runs for row in one.rows])
     record.table("errors", errors)
     keys, columns = ["points", "trained on"], ["share", "interior error", "fresh error"]
-    means = errors.groupby(keys, sort=False)[columns].agg(["mean", "std"])
-    means.columns = [f"{column}, {what}" for column, what in means.columns]
-    record.table("means", means.reset_index())
-    shown = means.reset_index()
+    means = over_seeds(errors, keys, columns)
+    record.table("means", means)
+    shown = means[keys].copy()
     for column in columns:
-        mean, spread = shown.pop(f"{column}, mean"), shown.pop(f"{column}, std")
-        shown[column] = [_percent(*numbers) for numbers in zip(mean, spread, strict=True)]
+        numbers = zip(means[f"{column} mean"], means[f"{column} std"], strict=True)
+        shown[column] = [_percent(mean, spread) for mean, spread in numbers]
     record.table("summary", shown)
-    return means
+    return means.set_index(keys)
 
 
 def _percent(mean: float, spread: float) -> str:
@@ -211,14 +210,14 @@ def _claim(record: Record, parameters: Parameters, runs: list[_Run], means: pd.D
         ", ".join(f"{share:.1%} kept" for share in shares),
         max(shares) < 0.5,
     )
-    error = boundary["interior error, mean"]
+    error = boundary["interior error mean"]
     record.claim(
         f"trained on boundary points, less than {parameters.most_error:.2%} of interior points are "
         f"wrong (paper: {PAPER_ERROR:.2%})",
         f"{error:.2%}",
         error < parameters.most_error,
     )
-    errors = boundary["fresh error, mean"], by_chance["fresh error, mean"]
+    errors = boundary["fresh error mean"], by_chance["fresh error mean"]
     record.claim(
         "on fresh points boundary points are, in the mean, worth more than as many random ones",
         f"{errors[0]:.2%} wrong instead of {errors[1]:.2%}",

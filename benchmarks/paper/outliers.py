@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import FunctionTransformer
 
-from benchmarks.paper.measures import metric_of, row
+from benchmarks.paper.measures import metric_of, over_seeds, row
 from benchmarks.paper.outlier_figures import Learned, Rows, draw_loop, draw_others
 from benchmarks.paper.planes import KNOWN, divide
 from benchmarks.paper.record import Record
@@ -184,18 +184,10 @@ def _write(
     record.table("regions_by_seed", regions)
     record.table("solves", solves)
     columns = ["dropped", "recall", "precision"]
-    record.table("found", _summary(dropped, ["way"], columns))
+    record.table("found", over_seeds(dropped, ["way"], columns))
     columns = ["error", "length", "regions"]
-    record.table("regions", _summary(regions, ["distance", "points"], columns))
+    record.table("regions", over_seeds(regions, ["distance", "points"], columns))
     _claim(record, dropped, regions, pd.DataFrame(solves))
-
-
-def _summary(table: pd.DataFrame, by: list[str], columns: list[str]) -> pd.DataFrame:
-    """Mean and spread over the seeds."""
-    found = table.groupby(by, sort=False)[columns].agg(["mean", "std"])
-    found.columns = [f"{value} {what}" for value, what in found.columns]
-    found.insert(0, "seeds", table.groupby(by, sort=False).size())
-    return found.round(4).reset_index()
 
 
 def _claim(
