@@ -1,8 +1,7 @@
 """Learners for the table: what each fits, what it may choose, and how the choice is made.
 
-All choose by cross-validation on the training points alone, on the same folds: the scaling, the
-number of neighbours that vote, and what else each has. Of ours single metrics are cross-validated,
-and an average of several is used.
+All choose by cross-validation on the training points alone: the scaling, the number of neighbours
+that vote, and what else each has. Ours is in ``ours``.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -21,8 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.svm import SVC
 
-from mlmio import Dataset, Metric, MlmioError, MlmioWarning, Result
-from mlmio.learning import Learned, learn, learnable
+from mlmio import Dataset, Metric
 from mlmio.neighbors import training_index
 from mlmio.risk import abstention_ratios
 
@@ -33,8 +32,6 @@ SCALINGS = ("minmax", "standard")
 #: Of the cost and of the width of the kernel, in multiples of 1/(D·variance).
 SVM_COSTS = (0.3, 1.0, 3.0, 10.0, 30.0)
 SVM_WIDTHS = (0.1, 0.3, 1.0, 3.0)
-#: Share of the training points that each of the averaged metrics is learned from.
-SHARE = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -74,29 +71,43 @@ class Chosen:
         Its score in cross-validation, the smaller the better: Brier's, of the SVM the error.
     test : callable (X, y) -> Verdict
         Classifies points in original units.
-    metric : Metric or None
-        What was learned; the SVM has none.
-    results : tuple of Result
-        The solves behind it; only ours have any.
+    solves : list of dict
+        What is kept of the plans that vote and of their solves; only ours have any.
     """
 
     choice: dict[str, Any]
     cv_score: float
     test: Callable[[Array, NDArray[Any]], Verdict]
-    metric: Metric | None = None
-    results: tuple[Result, ...] = field(default=(), repr=False)
+    solves: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
 
-def by_votes(metric: Metric, data: Dataset, points: Array, y: NDArray[Any], k: int) -> Verdict:
-    """Classify scaled points by the k nearest; in doubt by the vote, then by the distances."""
-    index, _ = training_index(metric, data)
-    votes = index.votes(points, k)
+class Voters(NamedTuple):
+    """Points that vote: the k nearest, under a metric."""
+
+    metric: Metric
+    data: Dataset
+    k: int
+
+
+def by_votes(committee: Sequence[Voters], X: Array, y: NDArray[Any]) -> Verdict:
+    """Classify points in original units by the mean of the shares of votes.
+
+    In doubt by these shares, and among equal ones by the ratios of the distances.
+    """
+    votes = np.zeros((len(X), committee[0].data.n_classes))
+    distances = []
+    for metric, data, k in committee:
+        index, _ = training_index(metric, data)
+        points = data.scaling.apply(X)
+        votes += index.votes(points, k) / len(committee)
+        distances.append(index.class_distances(points))
     predicted = votes.argmax(axis=1)
-    ratios = abstention_ratios(index.class_distances(points), predicted)
-    lost = 1.0 - votes[np.arange(len(votes)), predicted]
+    ratios = np.mean([abstention_ratios(one, predicted) for one in distances], axis=0)
+    # Means of the same shares differ by rounding.
+    lost = np.round(1.0 - votes[np.arange(len(votes)), predicted], 12)
     doubt = np.empty(len(lost))
     doubt[np.lexsort((ratios, lost))] = np.arange(len(lost))
-    return Verdict(data.classes[predicted] != y, doubt)
+    return Verdict(committee[0].data.classes[predicted] != y, doubt)
 
 
 def folds(data: Dataset, number: int, seed: int) -> list[tuple[Rows, Rows]]:
@@ -162,8 +173,7 @@ class Mapped:
         return Chosen(
             {"scaling": data.scaling.kind, "votes": k},
             cv_score,
-            lambda X, y: by_votes(metric, data, data.scaling.apply(X), y, k),
-            metric,
+            partial(by_votes, [Voters(metric, data, k)]),
         )
 
     def fit(self, data: Dataset, seed: int) -> Metric:
@@ -183,7 +193,7 @@ def map_makers(lmnn_neighbors: Sequence[int]) -> dict[str, Callable[[int], Any] 
 
     Raises
     ------
-    ImportError
+    MlmioError
         If metric-learn is missing.
     """
     from benchmarks.metric_learn_shim import LMNN, ITML_Supervised
@@ -226,124 +236,3 @@ def choose_svm(scaled: Sequence[Dataset], seed: int, number: int) -> Chosen:
 
     choice = {"scaling": data.scaling.kind, "C": machine.C, "gamma": round(machine.gamma, 4)}
     return Chosen(choice, error, test)
-
-
-#: Metrics to alternate from.
-STARTS = ("Euclidean", "Euclidean and LDA")
-LDA = Mapped(lambda seed: LinearDiscriminantAnalysis())
-
-
-class Plan(NamedTuple):
-    """What is cross-validated of ours."""
-
-    formulation: str
-    start: str
-    scaling: str
-
-
-@dataclass(frozen=True)
-class Ours:
-    """Metrics by mixed-integer optimization, averaged.
-
-    Distances are averaged, which is to average their parameters: each metric is learned from
-    another part of the training points, and all points vote.
-
-    Parameters
-    ----------
-    first : tuple of str
-        Formulations to compare.
-    variants : tuple of (str, tuple of str)
-        What to put in the place of a block of the best of them, one after another.
-    metrics : int
-        How many are averaged.
-    time_limit : float
-        Seconds a solve.
-    """
-
-    first: tuple[str, ...]
-    variants: tuple[tuple[str, tuple[str, ...]], ...]
-    metrics: int
-    time_limit: float
-
-    def choose(
-        self, scaled: Sequence[Dataset], seed: int, number: int, votes: Sequence[int]
-    ) -> Chosen:
-        """Choose one thing after another, and fit to parts of the training points."""
-        known: dict[Plan, Array] = {}
-        by_scaling = {data.scaling.kind: data for data in scaled}
-
-        def scores(plan: Plan) -> Array:
-            if plan not in known:
-                data = by_scaling[plan.scaling]
-                known[plan] = votes_in_folds(
-                    lambda some: self.learned(plan, some, seed).metric,
-                    data,
-                    folds(data, number, seed),
-                    votes,
-                )
-            return known[plan]
-
-        def best_of(plans: Sequence[Plan]) -> Plan:
-            return min(plans, key=lambda plan: scores(plan).min())
-
-        scaling = scaled[0].scaling.kind
-        best = best_of([Plan(formulation, STARTS[0], scaling) for formulation in self.first])
-        for block, others in self.variants:
-            if block in best.formulation:
-                formulations = [best.formulation.replace(block, other) for other in others]
-                best = best_of([best, *(best._replace(formulation=f) for f in formulations)])
-        if "quadratic" in best.formulation:
-            best = best_of([best._replace(start=start) for start in STARTS])
-        best = best_of([best._replace(scaling=scaling) for scaling in by_scaling])
-        least = int(scores(best).argmin())
-        data = by_scaling[best.scaling]
-        return self._fitted(best, data, votes[least], float(scores(best)[least]), seed)
-
-    def _fitted(self, plan: Plan, data: Dataset, k: int, cv_score: float, seed: int) -> Chosen:
-        rng = np.random.default_rng(seed)
-        parts = [
-            np.sort(rng.choice(data.N, round(SHARE * data.N), replace=False))
-            for _ in range(self.metrics)
-        ]
-        found = [self.learned(plan, data.take(rows), seed).result for rows in parts]
-        metric = averaged([result.metric for result in found if result.metric is not None])
-        return Chosen(
-            plan._asdict() | {"votes": k},
-            cv_score,
-            lambda X, y: by_votes(metric, data, data.scaling.apply(X), y, k),
-            metric,
-            tuple(found),
-        )
-
-    def learned(self, plan: Plan, data: Dataset, seed: int) -> Learned:
-        """Return what a plan gives on the points that a metric can hold apart."""
-        points = data.take(learnable(data))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MlmioWarning)
-            return learn(
-                points,
-                plan.formulation,
-                strategy="alternating",
-                seed=seed,
-                time_limit=self.time_limit,
-                start=None if plan.start == STARTS[0] else LDA.fit(points, seed),
-                options={"starts": 1},
-            )
-
-
-def averaged(metrics: Sequence[Metric]) -> Metric:
-    """Return the metric whose distances are the means of those of all.
-
-    Raises
-    ------
-    MlmioError
-        If there is none.
-    """
-    if not metrics:
-        raise MlmioError("no metric was found in time: give the solves of the table more seconds")
-    first = metrics[0]
-    means = {
-        order: np.mean([metric.tensor(order) for metric in metrics], axis=0)
-        for order in first.orders
-    }
-    return Metric(means, first.D, first.scaling)

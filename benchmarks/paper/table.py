@@ -9,7 +9,6 @@ least in doubt; the paper abstains and does not say on how many.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -21,9 +20,11 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from benchmarks.paper.learners import SCALINGS, Chosen, Mapped, Ours, choose_svm, map_makers
-from benchmarks.paper.record import Record, certified
-from mlmio import Dataset, MlmioError, load_dataset
+from benchmarks.paper.learners import SCALINGS, Chosen, Mapped, choose_svm, map_makers
+from benchmarks.paper.measures import over_seeds
+from benchmarks.paper.ours import Ours
+from benchmarks.paper.record import Record
+from mlmio import Dataset, load_dataset
 from mlmio.bench.machine import usable_cores
 from mlmio.pictures.drawing import color, line
 
@@ -47,12 +48,15 @@ class Task:
         Numbers of test points; the first of them are those of a smaller number.
     goal, covered_goal : float or None
         Errors to be below at full coverage and at 90 %, if any.
+    points : int or None
+        How many a generator makes.
     """
 
     name: str
     sizes: tuple[int, ...]
     goal: float | None = None
     covered_goal: float | None = None
+    points: int | None = None
 
 
 #: What is searched for ours.
@@ -67,7 +71,8 @@ OURS_FULL = Ours(
         ("nearest(k=9)", ("nearest(k=15)",)),
         ("rho=0.02", ("rho=0.005", "rho=0.1")),
     ),
-    metrics=8,
+    finalists=6,
+    rounds=2,
     time_limit=60.0,
 )
 
@@ -90,7 +95,7 @@ class Parameters:
 
 
 FAST = Parameters(
-    tasks=(Task("six_d", (200,)),),
+    tasks=(Task("six_d", (200,), points=260),),
     train=60,
     seeds=1,
     folds=3,
@@ -99,14 +104,15 @@ FAST = Parameters(
     ours=Ours(
         first=("linear + nearest(k=5) + hinge(margin=0.03)", "quadratic + nearest + hinge"),
         variants=(),
-        metrics=2,
+        finalists=1,
+        rounds=1,
         time_limit=10.0,
     ),
 )
 
 
-#: Rows of the table of errors and of the curves, and by name what is kept of ours.
-Found = tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]
+#: Rows of the table of errors and of the curves, and the plans and solves of ours.
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
 
 
 def run(record: Record, parameters: Parameters) -> None:
@@ -116,13 +122,16 @@ def run(record: Record, parameters: Parameters) -> None:
     for name, seed, found in _all_compared(record, parameters):
         errors += found[0]
         curves += found[1]
-        for what, kept in found[2].items():
-            record.write(f"{name}_{seed}_{what}.json", kept)
+        record.write(f"{name}_{seed}.json", found[2])
         # Written after every seed, so that an interrupt loses none.
         record.table("errors", _sorted(errors))
         record.table("curves", _sorted(curves))
         record.say(f"{name}, seed {seed}: done")
-    means = _means(pd.DataFrame(_sorted(errors)))
+    means = over_seeds(
+        pd.DataFrame(_sorted(errors)),
+        ["set", "test", "learner"],
+        ["error", "error at 90 %", "seconds"],
+    )
     record.table("means", means)
     record.table("table", as_printed(means))
     _claim(record, parameters, means)
@@ -133,8 +142,11 @@ def run(record: Record, parameters: Parameters) -> None:
 def _all_compared(record: Record, parameters: Parameters) -> Iterator[tuple[str, int, Found]]:
     """Yield set, seed and what was found, in the order in which they end."""
     # What is missing is told before anything is computed.
-    makers(parameters)
-    wholes = {task: _whole(task, record, parameters) for task in parameters.tasks}
+    map_makers(parameters.lmnn)
+    wholes = {
+        task: load_dataset(task.name, n=task.points, scale="none", data_dir=record.data_dir)
+        for task in parameters.tasks
+    }
     with ProcessPoolExecutor(len(usable_cores()), mp_context=get_context("spawn")) as pool:
         running = {
             pool.submit(compared, whole, task, seed, parameters): (task.name, seed)
@@ -147,33 +159,6 @@ def _all_compared(record: Record, parameters: Parameters) -> Iterator[tuple[str,
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def makers(parameters: Parameters) -> dict[str, Any]:
-    """Return the other learners of maps.
-
-    Raises
-    ------
-    MlmioError
-        If metric-learn is not installed.
-    """
-    try:
-        return map_makers(parameters.lmnn)
-    except ImportError as error:
-        raise MlmioError(
-            "the table needs metric-learn for LMNN and ITML: install mlmio's extra 'peers', "
-            'pip install -e ".[peers]"'
-        ) from error
-
-
-def _whole(task: Task, record: Record, parameters: Parameters) -> Dataset:
-    """Return a set, unscaled; a generator is asked for enough points."""
-    return load_dataset(
-        task.name,
-        n=parameters.train + max(task.sizes) if task.name == "six_d" else None,
-        scale="none",
-        data_dir=record.data_dir,
-    )
 
 
 def compared(whole: Dataset, task: Task, seed: int, parameters: Parameters) -> Found:
@@ -192,7 +177,7 @@ def compared(whole: Dataset, task: Task, seed: int, parameters: Parameters) -> F
     facts = {"set": task.name, "seed": seed}
     errors: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
-    kept: dict[str, Any] = {}
+    kept: list[dict[str, Any]] = []
     for name, chosen, seconds in _all_chosen(scaled, seed, parameters):
         verdict = chosen.test(X, y)
         row = facts | {"learner": name}
@@ -205,9 +190,7 @@ def compared(whole: Dataset, task: Task, seed: int, parameters: Parameters) -> F
                 | {"cv score": chosen.cv_score, "seconds": seconds}
                 | chosen.choice
             )
-        if name == OURS and chosen.metric is not None:
-            kept["metric"] = json.loads(chosen.metric.to_json())
-            kept |= {f"solve{n}": certified(one) for n, one in enumerate(chosen.results)}
+        kept += chosen.solves
     return errors, curves, kept
 
 
@@ -222,7 +205,7 @@ def _all_chosen(
 
     yield OURS, *timed(parameters.ours.choose, parameters.votes)
     targets: Chosen | None = None
-    for name, make in makers(parameters).items():
+    for name, make in map_makers(parameters.lmnn).items():
         if not name.startswith("LMNN"):
             yield name, *timed(Mapped(make).choose, parameters.votes)
         elif targets is None:
@@ -236,15 +219,6 @@ def _all_chosen(
 def _sorted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows in the order of sets and seeds, whichever ended first."""
     return sorted(rows, key=lambda row: (row["set"], row["seed"]))
-
-
-def _means(errors: pd.DataFrame) -> pd.DataFrame:
-    """Return mean and standard deviation over the seeds."""
-    keys = ["set", "test", "learner"]
-    grouped = errors.groupby(keys, sort=False)[["error", "error at 90 %", "seconds"]]
-    table = grouped.agg(["mean", "std"])
-    table.columns = [f"{name} {what}" for name, what in table.columns]
-    return table.reset_index()
 
 
 def as_printed(means: pd.DataFrame) -> pd.DataFrame:
