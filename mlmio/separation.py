@@ -19,7 +19,7 @@ from mlmio.errors import DataError
 from mlmio.oracle import Oracle
 from mlmio.outline import region_of
 from mlmio.series import multisets
-from mlmio.solvers.highs import silent_highs
+from mlmio.solvers.highs import run_linear, silent_highs
 
 if TYPE_CHECKING:
     from mlmio.context import Context
@@ -165,12 +165,12 @@ class RegionProgram:
 
         # The limit is one of all runs together.
         self.highs.setOptionValue("time_limit", self.highs.getRunTime() + TIME_LIMIT)
-        self.highs.run()
-        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            status = self.highs.modelStatusToString(self.highs.getModelStatus())
+        status = run_linear(self.highs)
+        if status != highspy.HighsModelStatus.kOptimal:
             raise DataError(
-                f"the largest possible d_min cannot be computed ({status}): scale the features, "
-                f"as scale='minmax' does, or give bounded(dmin=…) a number"
+                f"the largest possible d_min cannot be computed "
+                f"({self.highs.modelStatusToString(status)}): scale the features, as "
+                f"scale='minmax' does, or give bounded(dmin=…) a number"
             )
         solution = np.array(self.highs.getSolution().col_value)
         return solution[: self.P], float(solution[self.t])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mlmio.errors import SolverError
 from mlmio.solvers.base import LEAST_TIME
-from mlmio.solvers.highs import silent_highs
+from mlmio.solvers.highs import run_linear, silent_highs
 
 if TYPE_CHECKING:
     from mlmio.oracle import Oracle
@@ -174,12 +174,12 @@ class Softened:
 
         left = max(deadline - perf_counter(), LEAST_TIME)
         self.highs.setOptionValue("time_limit", self.highs.getRunTime() + min(left, STALLED))
-        self.highs.run()
-        if self.highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit and left > STALLED:
+        status = run_linear(self.highs)
+        if status == highspy.HighsModelStatus.kTimeLimit and left > STALLED:
             self.highs.clearSolver()
             left = max(deadline - perf_counter(), LEAST_TIME)
             self.highs.setOptionValue("time_limit", self.highs.getRunTime() + min(left, LONGEST))
-            self.highs.run()
+            run_linear(self.highs)
 
     def _take_in_region(self, theta: Array, everyone: Oracle) -> int:
         """Add the most violated bounds of distances; returns how many."""

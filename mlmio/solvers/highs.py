@@ -118,6 +118,25 @@ def silent_highs() -> Any:
     return highs
 
 
+def run_linear(highs: Any) -> Any:
+    """Run a linear program and return the status.
+
+    From the basis of a former run HiGHS can end without an answer, and have one without it.
+    """
+    import highspy
+
+    without_answer = (
+        highspy.HighsModelStatus.kNotset,
+        highspy.HighsModelStatus.kSolveError,
+        highspy.HighsModelStatus.kUnknown,
+    )
+    highs.run()
+    if highs.getModelStatus() in without_answer:
+        highs.clearSolver()
+        highs.run()
+    return highs.getModelStatus()
+
+
 @cache
 def _print_banner() -> None:
     """Let HiGHS print its banner to nowhere: it does so once a process, unasked."""

@@ -261,3 +261,21 @@ def test_side_information_of_the_data_is_kept() -> None:
     d = metric.scaled_distance(data.X, data.X)
     for i, j, k in data.side["triplets"]:
         assert d[i, j] <= d[i, k] + 1e-6
+
+
+def test_a_program_that_the_solver_fails_at_is_begun_again(monkeypatch):
+    """HiGHS can end without a status from the basis of the last program, and not without it."""
+    import highspy
+
+    solve, calls = highspy.Highs.run, []
+
+    def run(self):
+        calls.append(self)
+        return highspy.HighsStatus.kError if len(calls) % 3 == 0 else solve(self)
+
+    data = random_data(0, (6, 6), D=2)
+    expected = alternating(f"{BASE} + nearest + hinge(margin=0.1)", data)
+    monkeypatch.setattr(highspy.Highs, "run", run)
+    found = alternating(f"{BASE} + nearest + hinge(margin=0.1)", data)
+    assert len(calls) > 3
+    assert found.objective == pytest.approx(expected.objective, abs=1e-6)
