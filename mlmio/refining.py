@@ -19,7 +19,7 @@ import numpy as np
 from mlmio.assembly import evaluate
 from mlmio.blocks import Block
 from mlmio.composition import Composition
-from mlmio.errors import SolverError
+from mlmio.errors import CompositionError, SolverError
 from mlmio.evaluation import Evaluation
 from mlmio.registry import strategies
 from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
@@ -53,14 +53,45 @@ def run(
     """Run a strategy, again and again where a block of the composition refines."""
     if all(type(part).refine is Block.refine for part in composition.ordered):
         return strategy.run(composition, data, solver, options)
-    if options.start is not None:
-        composition = refined(composition, options.start.in_scaling_of(data)) or composition
     with noting_interrupts() as interrupted:
-        rounds = Rounds(composition, data, options, interrupted)
+        began = perf_counter()
+        first = first_metric(composition, data, options)
+        if first is not None:
+            composition = refined(composition, first) or composition
+        rounds = Rounds(composition, data, options, interrupted, perf_counter() - began)
         if rounds.relaxed and strategy.name != CHEAP and composition.problem_class != "LP":
             rounds.hurry()
         rounds.solve(strategy, solver, options)
     return rounds.concluded()
+
+
+def first_metric(composition: Composition, data: Dataset, options: Options) -> Metric | None:
+    """Return the metric to refine by before anything is solved, if any.
+
+    The one that is given; otherwise, for restrictions that refine, the one that the cheap strategy
+    finds without them, if it takes the rest.
+    """
+    if options.start is not None:
+        return options.start.in_scaling_of(data)
+    kept = [part for part in composition.ordered if not _restricts(part)]
+    if len(kept) == len(composition.ordered):
+        return None
+    try:
+        return strategies.get(CHEAP)().run(Composition(kept), data, None, _hurried(options)).metric
+    except (CompositionError, SolverError):
+        # It takes other blocks than these, or there is nothing to begin with.
+        return None
+
+
+def _restricts(part: Block) -> bool:
+    """Whether a block refines rows that are a restriction."""
+    return type(part).refine is not Block.refine and type(part).mend is Block.mend
+
+
+def _hurried(options: Options) -> Options:
+    """The options of the cheap strategy, before another."""
+    limit = None if options.time_limit is None else SHARE * options.time_limit
+    return replace(options, options={}, node_limit=None, time_limit=limit)
 
 
 def refined(composition: Composition, metric: Metric) -> Composition | None:
@@ -84,6 +115,8 @@ class Rounds:
         What was asked for.
     interrupted : callable () -> bool
         Whether there was a Ctrl-C between two rounds.
+    spent : float
+        Seconds that finding the first metric took.
 
     Attributes
     ----------
@@ -103,6 +136,7 @@ class Rounds:
         data: Dataset,
         options: Options,
         interrupted: Callable[[], bool],
+        spent: float,
     ) -> None:
         self.composition, self.data = composition, data
         self.options, self.interrupted = options, interrupted
@@ -114,23 +148,31 @@ class Rounds:
         self._outcomes: list[Outcome] = []
         self._start: str | None = None
         self._complaint = ""
+        self._spent = spent
         self._began = perf_counter()
 
     def hurry(self) -> None:
         """Refine by what a cheap strategy finds, where there is one that takes the composition."""
-        limit = self.options.time_limit
-        limit = None if limit is None else SHARE * limit
-        options = replace(self.options, options={}, node_limit=None, time_limit=limit)
         try:
-            self.solve(strategies.get(CHEAP)(), None, options)
+            self.solve(strategies.get(CHEAP)(), None, _hurried(self.options))
         except SolverError:
             # It takes other blocks than these, as it says before it solves anything.
             return
 
     def solve(self, strategy: Strategy, solver: Solver | None, options: Options) -> None:
-        """Solve and refine until nothing is left to refine, or a limit is reached."""
+        """Solve and refine until nothing is left to refine, or a limit is reached.
+
+        Where rounds add to a relaxation there may be many of them: a strategy that starts from
+        several points does so in the first, and again once nothing is left to refine of what came
+        of the best of them.
+        """
+        follows = self.relaxed and strategy.following(options) is not options
+        wide = True
         for _ in range(MOST_ROUNDS):
-            outcome = strategy.run(self.composition, self.data, solver, self._left(options))
+            left = self._left(options)
+            if not wide:
+                left = strategy.following(replace(left, start=_point(self._outcomes[-1])))
+            outcome = strategy.run(self.composition, self.data, solver, left)
             if self._start is None and self.options.start is not None:
                 # Of the point that was given; later rounds start from what was found.
                 self._start = outcome.answer.start
@@ -138,11 +180,12 @@ class Rounds:
             # What depended on the data keeps the values of the first round.
             self.composition = outcome.resolved
             further = self._further(outcome)
-            self.finished = further is None
+            self.finished = further is None and wide
             self.reason = "" if self.finished else self._ended(outcome.answer, options)
-            if further is None or self.reason:
+            if self.finished or self.reason:
                 return
-            self.composition = further
+            wide = not follows or further is None
+            self.composition = further or self.composition
 
     def _left(self, options: Options) -> Options:
         """What is left of the limits, and the best point to start from."""
@@ -158,8 +201,8 @@ class Rounds:
     def _seconds(self) -> float:
         """Seconds since the first model was built."""
         if not self._outcomes:
-            return 0.0
-        return perf_counter() - self._began - self._outcomes[0].build_s
+            return self._spent
+        return self._spent + perf_counter() - self._began - self._outcomes[0].build_s
 
     @property
     def _nodes(self) -> int | None:
@@ -169,7 +212,7 @@ class Rounds:
 
     def _take(self, outcome: Outcome) -> None:
         """Take over what a round found and proved."""
-        before = sum(earlier.lp_s + earlier.solve_s for earlier in self._outcomes)
+        before = self._spent + sum(one.lp_s + one.solve_s for one in self._outcomes)
         self._outcomes.append(outcome)
         bound = outcome.answer.bound
         if not self.relaxed:
@@ -247,7 +290,7 @@ class Rounds:
             outliers=best.outliers if best else np.zeros(last.data.N, dtype=bool),
             build_s=sum(outcome.build_s for outcome in self._outcomes),
             lp_s=sum(outcome.lp_s for outcome in self._outcomes),
-            solve_s=sum(outcome.solve_s for outcome in self._outcomes),
+            solve_s=self._spent + sum(outcome.solve_s for outcome in self._outcomes),
         )
 
     def _answer(self, answer: Answer) -> Answer:
@@ -292,6 +335,13 @@ class Rounds:
             reason=reason,
             message=message,
         )
+
+
+def _point(outcome: Outcome) -> Start | None:
+    """What a round found, solution or not, to start from."""
+    if outcome.metric is None:
+        return None
+    return Start(outcome.metric, outcome.data.ids[outcome.outliers])
 
 
 def _mended(outcome: Outcome, metric: Metric) -> Iterator[tuple[Metric, Evaluation]]:

@@ -32,16 +32,18 @@ class DominanceInBasis(Cone):
 
     .. math:: B = U^\top Q\, U, \qquad Q_{pp} \ge \sum_{q \ne p} |Q_{pq}|
 
-    It begins with U the identity, where this is ``gershgorin``, or with the metric that a solve is
-    given to start from. After every round U is the Cholesky factor of the B found, along whose
-    null space it is completed by orthogonal vectors. Then Q is diagonal for that B, so that no
-    round is worse than the one before: a sequence of problems whose optima rise, from inside,
-    towards that of all positive semidefinite B.
+    It begins with the metric that a solve is given to start from, or else with the one that the
+    strategy ``alternating`` finds without this block, where that takes the composition; elsewhere,
+    and without iterations, with U the identity, where this is ``gershgorin``. U is the Cholesky
+    factor of the B found, along whose null space, and where B is negative, it is completed by
+    orthogonal vectors; so also after every round. Then Q is diagonal for that B, so that no round
+    is worse than the one before: a sequence of problems whose optima rise, from inside, towards
+    that of all positive semidefinite B.
 
     Parameters
     ----------
     iterations : int
-        How often the basis is changed.
+        How often the basis is changed, also by the metric to begin with.
     basis : tuple of tuples
         Rows of U that it begins with; the identity where empty.
 

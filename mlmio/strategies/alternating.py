@@ -81,6 +81,10 @@ class Alternating(Strategy):
         began = perf_counter()
         return alternate_outline(outline(composition, data), options, began)
 
+    def following(self, options: Options) -> Options:
+        """Return the options for alternating from the metric that is given, and no other."""
+        return replace(options, options={**options.options, "starts": 0})
+
 
 def alternate_outline(sketch: Outline, options: Options, began: float) -> Outcome:
     """Alternate on an outline; `began` is when the building did."""
@@ -157,7 +161,8 @@ def _number_of_starts(sketch: Outline, options: Options) -> int:
                 f"from how many metrics to alternate beside one that is given"
             )
     usual = STARTS if sketch.data.N <= MANY else 1
-    return whole_number(options.options.get("starts", usual), "the option starts")
+    least = 1 if options.start is None else 0
+    return whole_number(options.options.get("starts", usual), "the option starts", least)
 
 
 def _given(sketch: Outline, options: Options):  # type: ignore[no-untyped-def]

@@ -109,6 +109,10 @@ class Strategy:
         """
         raise NotImplementedError(f"{type(self).__name__} runs nothing")
 
+    def following(self, options: Options) -> Options:
+        """Return the options for a run that only follows the start it is given."""
+        return options
+
 
 @contextmanager
 def relaxed(model: Any) -> Iterator[None]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import random_data
+from sklearn.datasets import make_classification
 
 import mlmio
 from mlmio import CompositionError, DataError, Metric, SolverError, block, compose, relation
@@ -277,6 +278,17 @@ def test_a_start_gives_the_first_basis():
     plain = objective(f"{LMNN} + dd_basis(iterations=1)", data)
     assert result.objective > plain + 1e-4
     assert result.objective == pytest.approx(found.objective, rel=1e-3)
+
+
+def test_the_basis_is_first_that_of_the_metric_without_it():
+    """From the identity the alternation stays with those who serve under dominant matrices."""
+    X, y = make_classification(60, 6, n_informative=4, n_redundant=0, random_state=0)
+    data, spec = mlmio.Dataset(X, y), f"{BASE} + hinge(margin=0.05) + bounded(dmin=1e-4)"
+    dominant, in_basis, semidefinite = (
+        mlmio.solve(f"{spec} + {cone}", data, strategy="alternating").objective
+        for cone in ("gershgorin", "dd_basis", "psd_cuts")
+    )
+    assert in_basis >= dominant + 0.5 * (semidefinite - dominant)
 
 
 @pytest.mark.parametrize("basis", ["((1.0, 2.0), (2.0, 4.0))", "((1.0, 2.0),)", "(1.0, 'x')"])
