@@ -109,6 +109,8 @@ def assemble(
         if contribution is not None:
             objective = objective + contribution
     model.objective = pyo.Objective(expr=objective, sense=pyo.maximize)
+    for part in parts:
+        part.finish(context, model.component(part.label))
     return Assembly(composition, tuple(parts), context)
 
 

@@ -131,6 +131,9 @@ class Block:
         """
         raise NotImplementedError(f"{type(self).__name__} has no build method")
 
+    def finish(self, context: Context, b: Any) -> None:
+        """Add what needs the whole model, which is there now with its objective."""
+
     def outline(self, context: Context) -> None:
         """Publish as data what `build` states in rows, for strategies that hold the rows.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 
-METHODS = ("bigm", "mbigm", "hull", "between_steps")
+METHODS = ("bigm", "mbigm", "hull", "between_steps", "cuttingplane")
 
 
 @register_block
@@ -46,27 +47,31 @@ class Gdp(Encoding):
 
     Parameters
     ----------
-    method : {"bigm", "mbigm", "hull", "between_steps"}
+    method : {"bigm", "mbigm", "hull", "between_steps", "cuttingplane"}
         The transformation: ``gdp.bigm``; ``gdp.mbigm``, with a big-M for every two candidates of
         a point, computed over the region as in ``bigm(tighten='lp')``; ``gdp.hull``, on the box
-        of distances; ``gdp.between_steps``, each row split into its two terms.
+        of distances; ``gdp.between_steps``, each row split into its two terms;
+        ``gdp.cuttingplane``, the rows of big-M and cuts that the hull implies, where the relaxed
+        model has its optima.
 
     Notes
     -----
     Source: eq:separation_constraint_no_outliers as a generalised disjunctive program; Trespalacios
-    and Grossmann 2015 (mbigm), Kronqvist, Misener and Tsay 2021 (between_steps).
+    and Grossmann 2015 (mbigm), Kronqvist, Misener and Tsay 2021 (between_steps), Trespalacios and
+    Grossmann 2016 (cuttingplane).
 
     Needs a bounded distance. Adds N variables and C rows (bigm, mbigm), N + 3C variables and
     N + 5C rows (hull, k = 1), N + 4C variables and 7C rows (hull, k > 1), or N + 6C variables and
     9C rows (between_steps); with ``hull``, k = 1 and points that may be given up, N of both more.
     Where distances are substituted, C/2 of both more. MILP.
 
-    ``gdp.cuttingplane`` is no method: it separates optima of the relaxed big-M model from the hull,
-    which takes the objective and all other rows, while a block is built before them. Its cuts are
-    implied by ``hull``, so that no LP bound is lost.
+    ``cuttingplane`` is ``bigm`` and some cuts, made once the model is whole, by HiGHS: each takes
+    three linear programs, of the relaxed big-M model, for the point of the hull that is nearest in
+    the maximum norm, and for how far the cut must be backed off so that the hull satisfies it. They
+    end when one gains less than 1 %. It takes linear rows only.
 
     Relations: equivalent to every encoding; the LP bound of ``hull`` is never above that of
-    ``mccormick`` and ``between_steps``, nor any above that of ``bigm``.
+    ``mccormick``, ``between_steps`` and ``cuttingplane``, nor any above that of ``bigm``.
     """
 
     method: str = "bigm"
@@ -81,14 +86,11 @@ class Gdp(Encoding):
         ("gdp(method='hull')", "gdp(method='between_steps')"),
         ("gdp(method='between_steps')", "gdp"),
         ("gdp(method='mbigm')", "gdp"),
+        ("gdp(method='hull')", "gdp(method='cuttingplane')"),
+        ("gdp(method='cuttingplane')", "gdp"),
     )
 
     def __post_init__(self) -> None:
-        if self.method == "cuttingplane":
-            raise CompositionError(
-                "method 'cuttingplane' of block 'gdp' needs the finished model with its objective, "
-                "which no block has: use method='hull', whose LP bound its cuts tend to"
-            )
         check_choice(self, "method", METHODS)
 
     def encode(self, context: Context, b: Any, choice: Choice) -> Mapping[int, Any]:
@@ -99,10 +101,23 @@ class Gdp(Encoding):
         b.choice = choice
         b.gdp = pyo.Block(concrete=True)
         distances = _distances(context, b, choice)
-        indicators = _state(context, b, choice, distances)
-        _TRANSFORMATIONS[self.method](context, b, distances)
-        _replace(b.gdp, indicators)
+        b.indicators = _state(context, b, choice, distances)
+        if self.method != "cuttingplane":
+            _TRANSFORMATIONS[self.method](context, b, distances)
+            _replace(b.gdp, b.indicators)
         return b.s
+
+    def finish(self, context: Context, b: Any) -> None:
+        """Cut off optima of the relaxed big-M model, where that is the method.
+
+        Raises
+        ------
+        CompositionError
+            If a row is not linear.
+        """
+        if self.method == "cuttingplane":
+            _cut(context.model, b)
+            _replace(b.gdp, b.indicators)
 
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set s, the distances that it added, and what the transformation added."""
@@ -116,7 +131,7 @@ class Gdp(Encoding):
         _complete_rest(b.gdp)
 
     def size(self, n: Any) -> Size:
-        """What the transformation makes of it."""
+        """What the transformation makes of it, without cuts."""
         N, C = n.N, n.choices
         if self.method == "hull":
             variables, rows = (N + 3 * C, N + 5 * C) if n.k == 1 else (N + 4 * C, 7 * C)
@@ -222,6 +237,41 @@ def _between_steps(context: Context, b: Any, distances: Mapping[Pair, Any]) -> N
     for same in list(b.gdp.component_objects(LogicalConstraint)):
         same.parent_block().del_component(same)
     _apply("hull", b)
+
+
+def _cut(model: Any, b: Any) -> None:
+    """Big-M, with cuts that the hull implies where the relaxed model has its optima."""
+    import pyomo.environ as pyo
+    from pyomo.common.log import LoggingIntercept
+
+    _refuse_curves(model)
+    b.gdp.link = pyo.Constraint(
+        range(len(b.indicators)),
+        rule=lambda _, n: b.indicators[n][0].binary_indicator_var == b.indicators[n][1],
+    )
+    # It says when it stops, and warns of how it restores integrality.
+    with LoggingIntercept(level=logging.WARNING):
+        pyo.TransformationFactory("gdp.cuttingplane").apply_to(
+            model, solver="highs", norm=float("inf")
+        )
+    b.gdp.del_component("link")
+    made = model.component("_pyomo_gdp_cuttingplane_transformation")
+    cuts = [cut.expr for cut in made.cuts.values()]
+    model.del_component(made)
+    b.gdp.cut = pyo.Constraint(range(len(cuts)), rule=lambda _, n: cuts[n])
+    for variable in model.component_data_objects(pyo.Var):
+        variable.set_value(None)
+
+
+def _refuse_curves(model: Any) -> None:
+    from pyomo.core import Constraint
+
+    for row in model.component_data_objects(Constraint, active=True):
+        if row.body.polynomial_degree() not in (0, 1):
+            raise CompositionError(
+                f"method 'cuttingplane' of block 'gdp' takes linear rows only, and {row.name} is "
+                f"none: use another cone or another method, as 'bigm'"
+            )
 
 
 _TRANSFORMATIONS = {

@@ -31,6 +31,7 @@ ENCODINGS = (
     "gdp(method='mbigm')",
     "gdp(method='hull')",
     "gdp(method='between_steps')",
+    "gdp(method='cuttingplane')",
 )
 LOSSES = {
     "": "",
@@ -108,7 +109,7 @@ def test_strategies_without_a_model_do_as_without_the_encoding(
 
 
 @pytest.mark.parametrize("solver", ["cbc", "glpk", "gurobi", "scip"])
-@pytest.mark.parametrize("method", ["bigm", "mbigm", "hull", "between_steps"])
+@pytest.mark.parametrize("method", ["bigm", "mbigm", "hull", "between_steps", "cuttingplane"])
 def test_a_transformed_model_is_one_for_every_solver(solver: str, method: str) -> None:
     try:
         get_solver(solver, "MILP")
@@ -256,7 +257,8 @@ def count_and_size(composition: Composition, data: Dataset) -> tuple[tuple[int, 
     return (len(variables), rows), (size.variables, size.rows)
 
 
-@pytest.mark.parametrize("encoding", [*ENCODINGS, "indicator"])
+# How many cutting planes there are is not known beforehand.
+@pytest.mark.parametrize("encoding", [*ENCODINGS[:-1], "indicator"])
 @pytest.mark.parametrize("loss", ["", "remove", "hinge"])
 @pytest.mark.parametrize("k", [1, 2])
 def test_they_add_what_they_say(encoding: str, loss: str, k: int) -> None:
@@ -295,6 +297,30 @@ def broken_sets(model: pyo.ConcreteModel) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("seed", "rest"),
+    [
+        (34, "bounded(dmin=0.2)"),
+        (35, "bounded(dmin=0.2)"),
+        (32, "hinge(margin=0.5)"),
+        (30, "outliers"),
+    ],
+)
+def test_cutting_planes_come_near_the_hull_and_cut_no_solution_off(seed: int, rest: str) -> None:
+    data = random_data(seed, (3, 3), D=2)
+    big_m, cut, hull = (
+        mlmio.solve(f"linear + nearest + {rest} + gdp({method=})", data, strategy="direct")
+        for method in ("bigm", "cuttingplane", "hull")
+    )
+    assert cut.size.rows > big_m.size.rows
+    assert big_m.lp_bound is not None
+    assert cut.lp_bound is not None
+    assert hull.lp_bound is not None
+    assert hull.lp_bound - 1e-7 <= cut.lp_bound < big_m.lp_bound - 1e-3
+    assert cut.verified
+    assert cut.objective == pytest.approx(big_m.objective, abs=1e-6)
+
+
 # --- What is refused ---------------------------------------------------------------------------
 
 
@@ -306,9 +332,10 @@ def test_an_unknown_word_is_refused(name: str, parameter: str) -> None:
         mlmio.block(name, **{parameter: "best"})
 
 
-def test_cutting_planes_of_a_finished_model_are_refused() -> None:
-    with pytest.raises(CompositionError, match=r"'cuttingplane' of block 'gdp'.*method='hull'"):
-        mlmio.block("gdp", method="cuttingplane")
+def test_cutting_planes_take_linear_rows_only() -> None:
+    spec = mlmio.compose("quadratic + sdd + nearest + gdp(method='cuttingplane')")
+    with pytest.raises(CompositionError, match=r"'cuttingplane' of block 'gdp' takes linear rows"):
+        spec.build(points(0))
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc", "glpk"])
