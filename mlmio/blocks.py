@@ -151,6 +151,11 @@ class Block:
     def complete(self, b: Any, evaluation: Evaluation) -> None:
         """Set the variables of `b` to the best values for the point that was evaluated."""
 
+    @property
+    def begins_without(self) -> bool:
+        """Whether to refine the block first by what is found without it."""
+        return False
+
     def refine(self, metric: Metric) -> Block | None:
         """Return the block to solve with again, now that it is known what a solve gives.
 
@@ -178,7 +183,10 @@ class Block:
         return metric
 
     def size(self, n: Any) -> Size:
-        """How much the block adds, for dimensions `n` (:class:`~mlmio.sizes.Dimensions`)."""
+        """How much the block adds, for dimensions `n` (:class:`~mlmio.sizes.Dimensions`).
+
+        What only solving tells, as the number of cuts, is left out.
+        """
         return Size()
 
     def extend(self, n: Any) -> None:

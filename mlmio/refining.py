@@ -4,7 +4,8 @@ Blocks that override :meth:`~mlmio.blocks.Block.refine` are of two kinds. One wh
 *relaxation* also overrides :meth:`~mlmio.blocks.Block.mend`: it adds rows in every round, so that
 the bounds of all rounds hold, and what a round finds is mended before it counts as a solution. One
 whose rows are a *restriction* changes them in every round, the last solution staying one: the
-solutions get better, and a bound is that of its own round.
+solutions get better, and a bound is that of its own round. Such a block may ask to be refined first
+by what is found without it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from mlmio.assembly import evaluate
 from mlmio.blocks import Block
 from mlmio.composition import Composition
-from mlmio.errors import CompositionError, SolverError
+from mlmio.errors import MlmioError, SolverError
 from mlmio.evaluation import Evaluation
 from mlmio.registry import strategies
 from mlmio.solvers.base import LEAST_TIME, Answer, Options, Solver
@@ -55,37 +56,46 @@ def run(
         return strategy.run(composition, data, solver, options)
     with noting_interrupts() as interrupted:
         began = perf_counter()
-        first = first_metric(composition, data, options)
+        first = first_metric(strategy, composition, data, options)
         if first is not None:
             composition = refined(composition, first) or composition
         rounds = Rounds(composition, data, options, interrupted, perf_counter() - began)
         if rounds.relaxed and strategy.name != CHEAP and composition.problem_class != "LP":
             rounds.hurry()
-        rounds.solve(strategy, solver, options)
+        if rounds.reason != "interrupted":
+            rounds.solve(strategy, solver, options)
     return rounds.concluded()
 
 
-def first_metric(composition: Composition, data: Dataset, options: Options) -> Metric | None:
+def first_metric(
+    strategy: Strategy, composition: Composition, data: Dataset, options: Options
+) -> Metric | None:
     """Return the metric to refine by before anything is solved, if any.
 
-    The one that is given; otherwise, for restrictions that refine, the one that the cheap strategy
-    finds without them, if it takes the rest.
+    The one that is given; otherwise, for restrictions that ask for it, the one that the cheap
+    strategy finds without them, if it takes the rest.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At a Ctrl-C before anything was found of what was asked.
     """
     if options.start is not None:
         return options.start.in_scaling_of(data)
-    kept = [part for part in composition.ordered if not _restricts(part)]
+    kept = [part for part in composition.ordered if not part.begins_without]
     if len(kept) == len(composition.ordered):
         return None
+    hurried = _hurried(options)
+    if strategy.name == CHEAP:
+        hurried = replace(hurried, options=options.options)
     try:
-        return strategies.get(CHEAP)().run(Composition(kept), data, None, _hurried(options)).metric
-    except (CompositionError, SolverError):
-        # It takes other blocks than these, or there is nothing to begin with.
+        outcome = strategies.get(CHEAP)().run(Composition(kept), data, None, hurried)
+    except MlmioError:
+        # It takes other blocks than these, or there is no region without them.
         return None
-
-
-def _restricts(part: Block) -> bool:
-    """Whether a block refines rows that are a restriction."""
-    return type(part).refine is not Block.refine and type(part).mend is Block.mend
+    if outcome.answer.reason == "interrupted":
+        raise KeyboardInterrupt
+    return outcome.metric
 
 
 def _hurried(options: Options) -> Options:
@@ -166,7 +176,7 @@ class Rounds:
         several points does so in the first, and again once nothing is left to refine of what came
         of the best of them.
         """
-        follows = self.relaxed and strategy.following(options) is not options
+        follows = self.relaxed and type(strategy).following is not Strategy.following
         wide = True
         for _ in range(MOST_ROUNDS):
             left = self._left(options)
@@ -180,7 +190,7 @@ class Rounds:
             # What depended on the data keeps the values of the first round.
             self.composition = outcome.resolved
             further = self._further(outcome)
-            self.finished = further is None and wide
+            self.finished = further is None and (wide or self._closed)
             self.reason = "" if self.finished else self._ended(outcome.answer, options)
             if self.finished or self.reason:
                 return
@@ -337,10 +347,9 @@ class Rounds:
         )
 
 
-def _point(outcome: Outcome) -> Start | None:
+def _point(outcome: Outcome) -> Start:
     """What a round found, solution or not, to start from."""
-    if outcome.metric is None:
-        return None
+    assert outcome.metric is not None
     return Start(outcome.metric, outcome.data.ids[outcome.outliers])
 
 

@@ -150,11 +150,10 @@ def may_meet(first: Block, second: Block) -> bool:
     return first.slot != second.slot or SLOTS[first.slot].many
 
 
-def broken_statements(model: object) -> list[str]:
-    """Rows, bounds and integrality that the present values of a Pyomo model break by > 1e-8."""
+def broken_statements(model: object, tolerance: float = 1e-8) -> list[str]:
+    """Rows, bounds and integrality that the present values of a Pyomo model break."""
     import pyomo.environ as pyo
 
-    tolerance = 1e-8
     found = []
     for row in model.component_data_objects(pyo.Constraint, active=True):  # type: ignore[attr-defined]
         if min(row.lslack(), row.uslack()) < -tolerance:

@@ -62,7 +62,7 @@ def run(record: Record, parameters: Parameters) -> None:
     record.table("seeds", table)
     record.table("solves", statuses)
     columns = ["length", "regions", "error"]
-    record.table("boundaries", over_seeds(table, ["set", "distance"], columns))
+    record.table("boundaries", over_seeds(table, ["set", "distance"], columns).round(4))
     _claim(record, table, pd.DataFrame(statuses))
     _draw(record, drawn)
 

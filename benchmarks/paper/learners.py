@@ -71,14 +71,14 @@ class Chosen:
         Its score in cross-validation, the smaller the better: Brier's, of the SVM the error.
     test : callable (X, y) -> Verdict
         Classifies points in original units.
-    solves : list of dict
-        What is kept of the plans that vote and of their solves; only ours have any.
+    plans : list of dict
+        The plans that vote, with their solves; only ours has any.
     """
 
     choice: dict[str, Any]
     cv_score: float
     test: Callable[[Array, NDArray[Any]], Verdict]
-    solves: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    plans: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
 
 class Voters(NamedTuple):
@@ -111,7 +111,7 @@ def by_votes(committee: Sequence[Voters], X: Array, y: NDArray[Any]) -> Verdict:
 
 
 def folds(data: Dataset, number: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """Return the rows to train on and to test on, the same for every learner."""
+    """Return the rows to train on and to test on, the same for every learner with one seed."""
     split = StratifiedKFold(number, shuffle=True, random_state=seed)
     return list(split.split(data.X, data.y))
 

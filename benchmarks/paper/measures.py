@@ -41,7 +41,7 @@ def row(result: Result) -> dict[str, Any]:
 def over_seeds(table: pd.DataFrame, by: list[str], columns: list[str]) -> pd.DataFrame:
     """Return mean and standard deviation of columns over the seeds, a row for each group."""
     groups = table.groupby(by, sort=False)
-    found = groups[columns].agg(["mean", "std"]).round(4)
+    found = groups[columns].agg(["mean", "std"])
     found.columns = [f"{column} {what}" for column, what in found.columns]
     found.insert(0, "seeds", groups.size())
     return found.reset_index()

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from benchmarks.paper.learners import Array, Chosen, Mapped, Voters, by_votes, folds, votes_in_folds
 from benchmarks.paper.record import certified
-from mlmio import Dataset, Metric, MlmioError, MlmioWarning, Result
+from mlmio import Dataset, Metric, MlmioWarning
 from mlmio.learning import Learned, learn, learnable
 
 #: Metrics to alternate from.
@@ -54,12 +54,12 @@ class Trial:
     ----------
     scores : list of (V,) array
         For each round the score of every number of votes.
-    results : list of Result
+    learned : list of Learned
         Of all solves, one for each round and fold.
     """
 
     scores: list[Array] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    learned: list[Learned] = field(default_factory=list)
 
     @property
     def score(self) -> Array:
@@ -104,21 +104,11 @@ class Ours:
     def choose(
         self, scaled: Sequence[Dataset], seed: int, number: int, votes: Sequence[int]
     ) -> Chosen:
-        """Choose the plans that vote, and let them.
-
-        Raises
-        ------
-        MlmioError
-            If no metric was found in time.
-        """
+        """Choose the plans that vote, and let them."""
         search = Search(self, scaled, seed, number, votes)
         finalists = search.finalists()
         committee = [voters for plan in finalists for voters in search.voters(plan)]
-        if not committee:
-            raise MlmioError("no metric was found in time: give the solves more seconds")
-        kept = [search.choice(plan) for plan in finalists]
-        for plan, one in zip(finalists, kept, strict=True):
-            one["solves"] = [certified(result) for result in search.trials[plan].results]
+        kept = [search.choice(plan) | {"solves": search.solves(plan)} for plan in finalists]
         best = finalists[0]
         return Chosen(
             search.choice(best), search.trials[best].best, partial(by_votes, committee), kept
@@ -146,15 +136,18 @@ class Search:
 
     def voters(self, plan: Plan) -> list[Voters]:
         """Return all training points under each metric of a plan."""
-        data, k = self.by_scaling[plan.scaling], self._votes(plan)
-        found = [result.metric for result in self.trials[plan].results]
-        return [Voters(metric, data, k) for metric in found if metric is not None]
+        data, k = self.by_scaling[plan.scaling], self._number_of_votes(plan)
+        return [Voters(one.metric, data, k) for one in self.trials[plan].learned]
 
-    def choice(self, plan: Plan) -> dict[str, object]:
+    def choice(self, plan: Plan) -> dict[str, Any]:
         """Return a plan and its number of votes by name."""
-        return plan._asdict() | {"votes": self._votes(plan)}
+        return plan._asdict() | {"votes": self._number_of_votes(plan)}
 
-    def _votes(self, plan: Plan) -> int:
+    def solves(self, plan: Plan) -> list[dict[str, Any]]:
+        """Return what the solves of a plan gave, with their certificates."""
+        return [certified(one.result) for one in self.trials[plan].learned]
+
+    def _number_of_votes(self, plan: Plan) -> int:
         return self.votes[int(self.trials[plan].score.argmin())]
 
     def _ranked(self, plans: Iterable[Plan]) -> list[Plan]:
@@ -183,7 +176,7 @@ class Search:
 
         def fit(some: Dataset) -> Metric:
             learned = plan.learned(some, self.seed, self.ours.time_limit)
-            trial.results.append(learned.result)
+            trial.learned.append(learned)
             return learned.metric
 
         parts = folds(data, self.number, self.seed + SEEDS * round_)

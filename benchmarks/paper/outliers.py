@@ -184,9 +184,9 @@ def _write(
     record.table("regions_by_seed", regions)
     record.table("solves", solves)
     columns = ["dropped", "recall", "precision"]
-    record.table("found", over_seeds(dropped, ["way"], columns))
+    record.table("found", over_seeds(dropped, ["way"], columns).round(4))
     columns = ["error", "length", "regions"]
-    record.table("regions", over_seeds(regions, ["distance", "points"], columns))
+    record.table("regions", over_seeds(regions, ["distance", "points"], columns).round(4))
     _claim(record, dropped, regions, pd.DataFrame(solves))
 
 

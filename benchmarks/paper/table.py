@@ -190,7 +190,7 @@ def compared(whole: Dataset, task: Task, seed: int, parameters: Parameters) -> F
                 | {"cv score": chosen.cv_score, "seconds": seconds}
                 | chosen.choice
             )
-        kept += chosen.solves
+        kept += chosen.plans
     return errors, curves, kept
 
 

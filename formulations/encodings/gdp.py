@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 
+# Cuts end when one takes less than this off the bound, of its size where that is above 1, or when
+# the point is nearer to the hull than this.
+LEAST_GAIN = 1e-3
+
 METHODS = ("bigm", "mbigm", "hull", "between_steps", "cuttingplane")
 
 
@@ -68,7 +72,8 @@ class Gdp(Encoding):
     ``cuttingplane`` is ``bigm`` and some cuts, made once the model is whole, by HiGHS: each takes
     three linear programs, of the relaxed big-M model, for the point of the hull that is nearest in
     the maximum norm, and for how far the cut must be backed off so that the hull satisfies it. They
-    end when one gains less than 1 %. It takes linear rows only.
+    end when one gains less than 10⁻³; where the relaxed model has no optimum there are none. It
+    takes linear rows only.
 
     Relations: equivalent to every encoding; the LP bound of ``hull`` is never above that of
     ``mccormick``, ``between_steps`` and ``cuttingplane``, nor any above that of ``bigm``.
@@ -249,13 +254,19 @@ def _cut(model: Any, b: Any) -> None:
         range(len(b.indicators)),
         rule=lambda _, n: b.indicators[n][0].binary_indicator_var == b.indicators[n][1],
     )
+    known = set(model.component_map())
     # It says when it stops, and warns of how it restores integrality.
-    with LoggingIntercept(level=logging.WARNING):
+    with LoggingIntercept(module="pyomo", level=logging.WARNING):
         pyo.TransformationFactory("gdp.cuttingplane").apply_to(
-            model, solver="highs", norm=float("inf")
+            model,
+            solver="highs",
+            norm=float("inf"),
+            minimum_improvement_threshold=LEAST_GAIN,
+            separation_objective_threshold=LEAST_GAIN,
+            cut_filtering_threshold=LEAST_GAIN,
         )
     b.gdp.del_component("link")
-    made = model.component("_pyomo_gdp_cuttingplane_transformation")
+    (made,) = (model.component(name) for name in set(model.component_map()) - known)
     cuts = [cut.expr for cut in made.cuts.values()]
     model.del_component(made)
     b.gdp.cut = pyo.Constraint(range(len(cuts)), rule=lambda _, n: cuts[n])
@@ -317,6 +328,8 @@ def _complete_rest(gdp: Any) -> None:
     from pyomo.gdp import Disjunct
 
     added = {id(v) for v in gdp.component_data_objects(Var, descend_into=(Block, Disjunct))}
+    if not added:
+        return
     program = compile_program(gdp)
     held = [n for n, column in enumerate(program.columns) if id(column) not in added]
     values = [program.columns[n].value for n in held]

@@ -186,13 +186,13 @@ def _read_text(path: Path, separator: str) -> pd.DataFrame:
             )
         except pd.errors.ParserWarning as warning:
             raise ValueError(str(warning)) from None
-    complaint = _of_names(path, separator, [str(column) for column in frame.columns])
+    complaint = _complaint_of_names(path, separator, [str(name) for name in frame.columns])
     if complaint:
         warnings.warn(complaint, MlmioWarning, stacklevel=2)
     return frame
 
 
-def _of_names(path: Path, separator: str, names: list[str]) -> str:
+def _complaint_of_names(path: Path, separator: str, names: list[str]) -> str:
     """What there is to warn of in the first line of a file, or nothing."""
     import pandas as pd
 
@@ -206,12 +206,13 @@ def _of_names(path: Path, separator: str, names: list[str]) -> str:
         )
     line = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, skipinitialspace=True)
     given = line.iloc[0]
-    repeated = given[given.duplicated()].dropna().unique()
-    if not len(repeated):
+    again = given.duplicated() & given.notna()
+    if not again.any():
         return ""
+    taken = [repr(name) for name, repeated in zip(names, again, strict=True) if repeated]
     return (
-        f"Several columns of {path} are called {', '.join(map(repr, repeated))}: the second is "
-        f"taken as {repeated[0] + '.1'!r}, and so on; give every column its own name."
+        f"Several columns of {path} are called {', '.join(map(repr, given[again].unique()))}: the "
+        f"later ones are taken as {', '.join(taken)}; give every column its own name."
     )
 
 

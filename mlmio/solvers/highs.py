@@ -121,7 +121,7 @@ def silent_highs() -> Any:
 def run_linear(highs: Any) -> Any:
     """Run a linear program and return the status.
 
-    From the basis of a former run HiGHS can end without an answer, and have one without it.
+    From the basis of a former run HiGHS can end without an answer: it then runs again from none.
     """
     import highspy
 

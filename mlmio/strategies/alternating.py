@@ -66,9 +66,9 @@ class Alternating(Strategy):
 
     Takes ``nearest(k)`` and ``knn`` with every loss, and every term, cone and side block, also
     lasso, but no cardinality. The option ``starts`` says from how many metrics to alternate, beside
-    one that is given: 8 without it, or 1 above 3,000 points. One round costs some passes over all
-    pairs, O(N²(P + D)) each, and a linear program of P + N columns; memory grows with N·P, not
-    with N².
+    one that is given, where it may be 0: 8 without it, or 1 above 3,000 points. One round costs
+    some passes over all pairs, O(N²(P + D)) each, and a linear program of P + N columns; memory
+    grows with N·P, not with N².
     """
 
     name: ClassVar[str] = "alternating"

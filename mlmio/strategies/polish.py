@@ -66,7 +66,7 @@ class Polish:
         _, self.root = root_of(self.problem, self.work, self.counts)
 
     def improve(self, theta: Array, best: Best) -> None:
-        """Alternate from θ, and replace the incumbent by what is better."""
+        """Alternate from θ, and replace the best by what is better."""
         from mlmio.kernels.alternate import alternate
 
         found = self.problem.nothing_found()

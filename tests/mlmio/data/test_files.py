@@ -130,7 +130,7 @@ def test_a_line_of_data_taken_for_names(
 def test_columns_of_one_name_are_told_apart_and_warned_of(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("u,u,label\n1,2,a\n4,5,b\n")
-    with pytest.warns(MlmioWarning, match=r"are called 'u': the second is taken as 'u\.1'"):
+    with pytest.warns(MlmioWarning, match=r"called 'u': the later ones are taken as 'u\.1';"):
         features, _ = read_table(path)
     assert list(features.columns) == ["u", "u.1"]
 
