@@ -128,11 +128,14 @@ def _run(
     for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
         if stop() and n:
             break
+        alternation.starts += 1
         if polish is not None:
             polish.improve(theta, alternation.best)
-        alternation.improve(theta)
-        if polish is not None and alternation.best.theta is not None:
-            polish.improve(alternation.best.theta, alternation.best)
+        # Without a loss both alternate over the same, and the compiled one is faster.
+        if polish is None or alternation.loss is not None or alternation.best.theta is None:
+            alternation.improve(theta)
+            if polish is not None and alternation.best.theta is not None:
+                polish.improve(alternation.best.theta, alternation.best)
         alternation.record.note(alternation.best.objective)
         watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
     answer = _answer(alternation, interrupted(), stop())
@@ -170,12 +173,12 @@ def _given(sketch: Outline, options: Options):  # type: ignore[no-untyped-def]
 
 
 def _answer(alternation: Alternation, interrupted: bool, stopped: bool) -> Answer:
-    best, rounds = alternation.best, alternation.rounds
+    best, starts = alternation.best, alternation.starts
     reason = "interrupted" if interrupted else "time_limit" if stopped else "unproven"
     message = {
         "interrupted": "stopped by an interrupt",
         "time_limit": "stopped at the time limit",
-        "unproven": f"the best of {rounds} rounds of alternation, which proves no optimum",
+        "unproven": f"the best of {starts} start{'s' * (starts != 1)}, which proves no optimum",
     }[reason]
     if best.theta is None:
         return Answer("no_incumbent", nodes=None, message=message, reason=reason)
@@ -206,7 +209,7 @@ class Alternation:
             rows = _sample(data, seed)
             self.sample = Oracle(data, context.orders, context.exempt, rows)
         self.best = Best(-np.inf, None, np.zeros(data.N, dtype=bool))
-        self.rounds = 0
+        self.starts = 0
         self.record = Recorder()
         self.record.note(bound=self.bound)
         # What held the last program is likely to hold the next.
@@ -232,7 +235,6 @@ class Alternation:
             program = self._program(theta)
             program.begin_with(self.active)
             found = program.solve(theta, self.sample, self.left())
-            self.rounds += 1
             if found is None:
                 return
             self.active = program.active()
