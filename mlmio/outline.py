@@ -243,15 +243,18 @@ def _refuse_curved(parts: Sequence[Block]) -> None:
             )
 
 
+def curved_rows(model: Any) -> list[Any]:
+    """Return the rows of a Pyomo model that are not linear."""
+    from pyomo.core import Constraint
+
+    rows = model.component_data_objects(Constraint, active=True)
+    return [row for row in rows if row.body.polynomial_degree() not in (0, 1)]
+
+
 @contextmanager
 def _linear_rows(context: Context) -> Iterator[None]:
     """Leave the rows that are not linear out meanwhile, where a cone has any."""
-    from pyomo.core import Constraint
-
-    curved = []
-    if not context.polyhedral:
-        rows = context.model.component_data_objects(Constraint, active=True)
-        curved = [row for row in rows if row.body.polynomial_degree() not in (0, 1)]
+    curved = [] if context.polyhedral else curved_rows(context.model)
     for row in curved:
         row.deactivate()
     try:

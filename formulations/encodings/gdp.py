@@ -14,6 +14,7 @@ from mlmio.blocks import Size, check_choice, register_block
 from mlmio.encoding import Encoding
 from mlmio.errors import CompositionError
 from mlmio.extents import Extents
+from mlmio.outline import curved_rows
 from mlmio.solvers.base import Options
 from mlmio.solvers.highs import Highs
 from mlmio.solvers.program import compile_program
@@ -275,14 +276,11 @@ def _cut(model: Any, b: Any) -> None:
 
 
 def _refuse_curves(model: Any) -> None:
-    from pyomo.core import Constraint
-
-    for row in model.component_data_objects(Constraint, active=True):
-        if row.body.polynomial_degree() not in (0, 1):
-            raise CompositionError(
-                f"method 'cuttingplane' of block 'gdp' takes linear rows only, and {row.name} is "
-                f"none: use another cone or another method, as 'bigm'"
-            )
+    for row in curved_rows(model):
+        raise CompositionError(
+            f"method 'cuttingplane' of block 'gdp' takes linear rows only, and {row.name} is "
+            f"none: use another cone or another method, as 'bigm'"
+        )
 
 
 _TRANSFORMATIONS = {
