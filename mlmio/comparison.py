@@ -17,6 +17,7 @@ from mlmio.comparison_table import render, render_html
 from mlmio.composition import Composition, compose
 from mlmio.data import Dataset, require_dataset
 from mlmio.errors import FAILURES, CompositionError, MlmioError, SolverError
+from mlmio.finding import Claim, findings
 from mlmio.registry import solvers as known_solvers
 from mlmio.registry import strategies as known_strategies
 from mlmio.result import Result
@@ -24,11 +25,9 @@ from mlmio.solvers.base import Options
 from mlmio.solving import solve
 from mlmio.tables import plain
 from mlmio.verdicts import (
-    Claim,
     Verdict,
     common_blocks,
     equivalent,
-    findings,
     judge,
     related,
     root_gap_closed,

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from mlmio.comparison import Comparison, Progress, Run, Specification, compare, composed
 from mlmio.composition import Composition
 from mlmio.data import Dataset
+from mlmio.finding import findings
 from mlmio.relaxation_table import render
 from mlmio.slots import SLOTS
 from mlmio.solvers.base import Options
 from mlmio.tables import plain
-from mlmio.verdicts import findings, judge
+from mlmio.verdicts import judge
 from mlmio.verification import tolerance_of
 from mlmio.writing import write_text
 

@@ -14,9 +14,9 @@ from mlmio.bench.evidence import Evidence
 from mlmio.bench.order import natural
 from mlmio.composition import Composition, compose
 from mlmio.errors import CompositionError
+from mlmio.finding import Finding
 from mlmio.lattice import EQUIVALENT, relation
 from mlmio.verdicts import (
-    Finding,
     common_blocks,
     contradicted,
     equivalent,

@@ -13,10 +13,11 @@ import pytest
 import mlmio
 from mlmio import CompositionError, DataError, Metric, MlmioError, SolverError
 from mlmio.comparison import Comparison, Run, compare
+from mlmio.finding import findings
 from mlmio.registry import solvers
 from mlmio.solvers.base import Answer, Options, register_solver
 from mlmio.solvers.highs import Highs
-from mlmio.verdicts import Verdict, findings, judge
+from mlmio.verdicts import Verdict, judge
 from mlmio.writing import write_whole
 
 LINEAR = "linear + nearest + bigm"
