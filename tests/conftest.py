@@ -5,6 +5,9 @@ from hypothesis import settings
 
 from mlmio.registry import blocks
 
+# What these assert says what it compared, as a test does.
+pytest.register_assert_rewrite("instances", "programs")
+
 # A package of its own, installed by a test: importing it here would register its block.
 collect_ignore = ["plugin_package"]
 

@@ -1,12 +1,14 @@
-"""Small data sets, metrics and compositions for the tests."""
+"""Small data sets, metrics and compositions for the tests, and what they solve to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
 from itertools import permutations
+from typing import Any
 
 import numpy as np
+import pytest
 
 from mlmio import (
     Block,
@@ -18,6 +20,7 @@ from mlmio import (
     SolverError,
     block,
     compose,
+    load_dataset,
     solve,
 )
 from mlmio.registry import blocks, solvers
@@ -64,6 +67,11 @@ def plain_data() -> Dataset:
         "target_neighbors": [(0, 3), (4, 5)],
     }
     return Dataset(X, y, side=side)
+
+
+def iris(per_class: int) -> Dataset:
+    """As many points of each class of Iris."""
+    return load_dataset("iris", per_class=per_class, seed=0)
 
 
 # Blocks that others take with some of their parameters only.
@@ -143,6 +151,24 @@ def solved(composition: Composition) -> Result | None:
     """Its optimum on the plain data; None where no installed solver takes it."""
     solver = solver_for(composition)
     return None if solver is None else solve(composition, plain_data(), solver=solver)
+
+
+def disjunctive(spec: str, data: Dataset, **more: Any) -> Result:
+    """What the exact search finds."""
+    return solve(spec, data, strategy="disjunctive", **more)
+
+
+def proven(result: Result, optimum: float | None) -> None:
+    """Verified, and optimal with a bound on the right side of the optimum; None is infeasible."""
+    if optimum is None:
+        assert result.status == "infeasible", str(result)
+        assert result.metric is None
+        assert result.objective is None
+        return
+    assert result.status == "optimal", str(result)
+    assert result.verified
+    assert result.objective == pytest.approx(optimum, abs=1e-6)
+    assert optimum - 1e-6 <= result.bound <= optimum + 3e-6
 
 
 def may_meet(first: Block, second: Block) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from importlib.metadata import entry_points
 
 import numpy as np
@@ -11,6 +12,9 @@ import pytest
 from mlmio.registry import solvers as registry
 
 NAMES = sorted({point.name for point in entry_points(group="mlmio.solvers")})
+
+# What a solver may take beyond its time limit.
+LATE = 2.0
 
 
 def installed(name):
@@ -61,3 +65,16 @@ def market_split(slack):
     )
     model.goal = pyo.Objective(expr=sum(model.over.values()) + sum(model.under.values()))
     return model
+
+
+def values(model):
+    """Values of all variables."""
+    return [v.value for v in model.component_data_objects(pyo.Var)]
+
+
+def limited(solver, model, options):
+    """The answer of a solve, which ends in time."""
+    began = time.perf_counter()
+    answer = solver.solve(model, options)
+    assert time.perf_counter() - began < options.time_limit + LATE
+    return answer

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pyomo.environ as pyo
 import pytest
-from programs import NAMES, installed, market_split, small, those
+from programs import market_split, small, those
 
 import mlmio
 from mlmio.registry import strategies
@@ -18,11 +18,6 @@ WITHOUT_SOLVER = [
     name for name, cls in sorted(strategies.available().items()) if not cls.needs_solver
 ]
 WITH_SOLVER = [name for name in sorted(strategies.available()) if name not in WITHOUT_SOLVER]
-
-
-@pytest.fixture(params=NAMES)
-def solver(request):
-    return installed(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -1,61 +1,23 @@
-"""The exact search proves what brute force and whole models prove, whenever it is stopped."""
+"""The exact search proves what brute force and whole models prove, or refuses by name."""
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import threading
-import traceback
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import oracle
 import pytest
-from instances import random_data
+from instances import disjunctive, iris, proven, random_data
 from oracle_paper import Setting, nearest
 
 import mlmio
-from mlmio import DataError, Dataset, Metric, Result, SolverError
-from mlmio.outline import outline
-from mlmio.search import Progress, Search
+from mlmio import DataError, Dataset, Metric, SolverError
 from mlmio.solvers.base import Options
-from mlmio.watching import Watch
 
 BASE = "linear + quadratic + nearest"
 TERMS = {1: "linear", 2: "quadratic", 3: "cubic"}
 KNOWN = Path(__file__).parents[2] / "data" / "optimum_n36.json"
-
-
-def disjunctive(spec: str, data: Dataset, **more: Any) -> Result:
-    return mlmio.solve(spec, data, strategy="disjunctive", **more)
-
-
-def proven(result: Result, optimum: float | None) -> None:
-    """Verified, and optimal with a bound on the right side of the optimum; None is infeasible."""
-    if optimum is None:
-        assert result.status == "infeasible", str(result)
-        assert result.metric is None
-        assert result.objective is None
-        return
-    assert result.status == "optimal", str(result)
-    assert result.verified
-    assert result.objective == pytest.approx(optimum, abs=1e-6)
-    assert optimum - 1e-6 <= result.bound <= optimum + 3e-6
-
-
-def iris(per_class: int) -> Dataset:
-    return mlmio.load_dataset("iris", per_class=per_class, seed=0)
-
-
-@pytest.fixture(autouse=True)
-def interrupts_are_left_as_they_were() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -122,7 +84,11 @@ def test_cardinality(seed: int, U: int) -> None:
 
 
 TRIPLETS = "triplets(triplets=((0, 1, 3), (4, 3, 0), (5, 3, 1)), margin=0.01)"
+
+
 TARGETS = "target_neighbors(pairs=((0, 1), (4, 3)))"
+
+
 LINKS = "must_link(pairs=((0, 1), (4, 5))) + cannot_link(pairs=((0, 4),))"
 
 
@@ -226,141 +192,6 @@ def test_the_known_optimum_of_36_points_of_iris() -> None:
     result = disjunctive(spec, data, threads=2, verify="full")
     proven(result, known)
     assert result.nodes > 1
-
-
-def consistent(result: Result) -> None:
-    """Whatever a search that was stopped says, it holds."""
-    assert result.status in ("feasible", "no_incumbent", "optimal"), str(result)
-    if result.status == "no_incumbent":
-        assert result.objective is None
-        assert result.metric is None
-        return
-    assert result.verified
-    assert result.objective <= result.bound
-    if result.status == "feasible":
-        open_nodes = re.search(r"(\d+) open nodes", result.message)
-        assert open_nodes is not None
-        assert int(open_nodes[1]) > 0
-
-
-@pytest.mark.parametrize("limit", [1, 2, 5, 12])
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("more", ["", " + outliers(rho=0.05)"])
-def test_at_a_limit_of_nodes(more: str, threads: int, limit: int) -> None:
-    data = iris(10)
-    result = disjunctive(BASE + more, data, node_limit=limit, threads=threads, verify="full")
-    consistent(result)
-    if result.status == "feasible":
-        assert result.reason == "node_limit"
-        assert "node limit" in result.message
-        assert limit <= result.nodes < limit + 4 * threads + 1
-
-
-@pytest.mark.parametrize("limit", [1e-6, 0.02, 0.1])
-def test_at_a_limit_of_time(limit: float) -> None:
-    result = disjunctive(
-        BASE + " + outliers(rho=0.02, semantics='excuse')", iris(20), time_limit=limit
-    )
-    consistent(result)
-    assert result.status != "optimal"
-    assert result.reason == "time_limit"
-    assert "time limit" in result.message
-
-
-def logged_steps(spec: str, data: Dataset, threads: int) -> tuple[Search, list[Progress]]:
-    """A search from nothing, with all that it says."""
-    from mlmio.kernels.programs import new_work
-    from mlmio.parametric import parametric, root_of
-
-    problem = parametric(outline(mlmio.compose(spec), data))
-    counts = np.zeros(2, dtype=np.int64)
-    _, root = root_of(problem, new_work(problem.instance), counts)
-    search = Search(problem, root, problem.nothing_found(), threads)
-    steps = [search.progress]
-    search.run(lambda: False, steps.append)
-    return search, steps
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    "more", ["", " + outliers(rho=0.2)", " + outliers(rho=0.1, semantics='printed')"]
-)
-def test_bounds_are_never_crossed(more: str, threads: int) -> None:
-    data = iris(5)
-    optimum = disjunctive(BASE + more, data).objective
-    search, steps = logged_steps(BASE + more, data, threads)
-    assert search.open == steps[-1].open == 0
-    assert len(steps) > 1
-    for before, after in pairwise(steps):
-        assert before.incumbent <= after.incumbent <= optimum + 1e-6
-        assert before.bound + 1e-12 >= after.bound >= optimum - 1e-6
-        assert after.incumbent <= after.bound
-        assert before.nodes <= after.nodes
-        assert before.programs <= after.programs
-    assert steps[-1].incumbent == pytest.approx(optimum, abs=1e-6)
-
-
-def test_a_log_says_where_it_stands(tmp_path: Path) -> None:
-    file = tmp_path / "search.log"
-    spec = BASE + " + outliers(rho=0.02, semantics='excuse')"
-    disjunctive(spec, iris(20), time_limit=1.8, log=file)
-    lines = file.read_text(encoding="utf-8").splitlines()
-    assert lines
-    for line in lines:
-        said = re.match(r"incumbent (\S+) · bound (\S+) · gap \S+ · nodes \d+ \(\d+ open\)", line)
-        assert said is not None
-        assert float(said[1]) <= float(said[2])
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("seed", range(4))
-def test_an_interrupt_at_a_random_step(
-    monkeypatch: pytest.MonkeyPatch, seed: int, threads: int
-) -> None:
-    """While the tree is put away: nothing of it may be lost."""
-    moment = int(np.random.default_rng(seed).integers(1, 15))
-    steps: list[Progress] = []
-
-    def interrupt(_: Watch, progress: Progress) -> None:
-        steps.append(progress)
-        if len(steps) == moment:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(Watch, "progress", interrupt)
-    spec = BASE + " + outliers(rho=0.02, semantics='excuse')"
-    result = disjunctive(spec, iris(20), threads=threads, verify="full")
-    consistent(result)
-    assert result.reason == "interrupted"
-    assert len(steps) == moment
-    assert result.nodes == steps[-1].nodes
-    assert result.objective == pytest.approx(steps[-1].incumbent, abs=1e-6)
-    assert result.bound == pytest.approx(steps[-1].bound, abs=1e-9)
-    assert f"{steps[-1].open} open nodes" in result.message
-
-
-@pytest.mark.parametrize("after", [0.02, 0.15, 0.4])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_interrupt_at_a_random_moment(after: float, threads: int) -> None:
-    """While the model is laid out it ends the call, as it would anywhere else."""
-    spec = BASE + " + outliers(rho=0.02, semantics='excuse')"
-    # Loaded before the clock starts.
-    disjunctive(BASE, iris(3))
-    data = iris(20)
-    timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    result = None
-    try:
-        result = disjunctive(spec, data, threads=threads, time_limit=30)
-    except KeyboardInterrupt as interrupt:
-        functions = [entry.name for entry in traceback.extract_tb(interrupt.__traceback__)]
-        assert "_search" not in functions or "parametric" in functions
-    finally:
-        timer.join()
-    if result is not None:
-        consistent(result)
-        assert result.reason == "interrupted"
-        assert result.solve_s < 10
-    proven(disjunctive(BASE, iris(3)), disjunctive(BASE, iris(3), threads=2).objective)
 
 
 @pytest.mark.parametrize(
