@@ -43,12 +43,17 @@ def build(spec: str, N: int, D: int) -> None:
     start = perf_counter()
     model = compose(spec).build(data)
     seconds = perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_mib()
     rows, columns = (
         sum(1 for _ in model.component_data_objects(kind, active=True))
         for kind in (Constraint, Var)
     )
     print(f"{peak:9.0f} {seconds:8.1f} {rows:8} {columns:8}  {spec}", flush=True)
+
+
+def peak_mib() -> float:
+    """Most memory that this process has had, or had its parent when it was started."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 from pathlib import Path
 from time import perf_counter
 
 import matplotlib
 import pandas as pd
+from memory import peak_mib
 
 from mlmio import Result, SolverError, load_dataset, solve
 from mlmio.bench.machine import describe
@@ -81,7 +81,6 @@ def _cases(arguments: argparse.Namespace) -> list[tuple[str, str, int, str, str 
 def _row(
     label: str, N: int, strategy: str, solver: str | None, result: Result, seconds: float
 ) -> dict[str, object]:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "case": label,
         "N": N,
@@ -92,7 +91,7 @@ def _row(
         "nodes": result.nodes,
         "seconds": round(seconds, 3),
         "verified": result.verified,
-        "peak_mib": round(peak),
+        "peak_mib": round(peak_mib()),
     }
 
 
