@@ -97,14 +97,13 @@ def parametric(outline: Outline) -> Parametric:
     unit = 1.0 / np.where(largest > 0, largest, 1.0)
     features *= unit[None, :, None]
     loss = context.loss or GivingUp(0.0, True, False, True, 0)
-    # After the region's columns comes the price of the points given up, where it is one, then λ.
-    margin = _margin(context.margin, context.dmax)
-    more = [(0.0, N * loss.price), margin] if loss.others else [margin]
-    scale = np.ones(len(region.columns) + len(more))
+    # After the region's columns comes λ.
+    least_margin, most_margin = _margin(context.margin, context.dmax)
+    scale = np.ones(len(region.columns) + 1)
     scale[:P] = unit
-    A = np.hstack([region.A.toarray(), np.zeros((len(region.b), len(more)))]) * scale
-    lower = np.append(region.lower, [low for low, _ in more]) / scale
-    upper = np.append(region.upper, [high for _, high in more]) / scale
+    A = np.hstack([region.A.toarray(), np.zeros((len(region.b), 1))]) * scale
+    lower = np.append(region.lower, least_margin) / scale
+    upper = np.append(region.upper, most_margin) / scale
     rows = np.arange(N)
     apart = np.asarray(data.apart_rows(rows), dtype=bool)
     least = np.where(apart, context.dmin, 0.0)
@@ -119,17 +118,14 @@ def parametric(outline: Outline) -> Parametric:
         data.y.astype(np.int64),
         data.class_sizes.astype(np.int64),
     )
-    cost = np.append(region.cost, np.eye(len(more))[-1]) * scale
-    charged = cost - _tie_breaker(features, len(scale))
-    if loss.others:
-        charged[-2] = -1.0
+    cost = np.append(region.cost, 1.0) * scale
     columns = Columns(
         cost,
-        charged,
+        cost - _tie_breaker(features, len(scale)),
         np.where(np.isinf(lower), -BOX, lower),
         np.where(np.isinf(upper), BOX, upper),
         np.array([np.isinf(lower), np.isinf(upper)]),
-        np.append(region.integer, np.zeros(len(more), dtype=bool)),
+        np.append(region.integer, False),
     )
     rules = Rules(
         context.neighbors.k,
@@ -179,20 +175,18 @@ def root_of(problem: Parametric, work: Work, counts: NDArray[np.int64]) -> tuple
     (int, Node)
         What the simplex method ended with, and the root of the search.
     """
-    from mlmio.kernels.programs import charge, named, worth_keeping
+    from mlmio.kernels.programs import named, worth_keeping
 
     instance = problem.instance
     columns = instance.columns
     m, N = len(columns.c), len(instance.fixed)
     work.program.lower[:], work.program.upper[:] = columns.lower, columns.upper
-    charge(instance.rules, instance.fixed, work.program)
     begin(work.program, work.vertex)
     served_by = np.full((N, instance.rules.k), -1, dtype=np.int64)
     status, n = solve_node(instance, instance.fixed, served_by, work, 0, -np.inf, counts)
     basis = np.empty(m, dtype=np.int64)
     named(work.codes, work.vertex, basis)
-    rules = instance.rules
-    price = 0.0 if rules.others else rules.price * np.sum(instance.fixed == GIVEN_UP)
+    price = instance.rules.price * np.sum(instance.fixed == GIVEN_UP)
     bound = objective(work.program, work.vertex) - price if status == OPTIMAL else np.inf
     allowed = instance.classes.together.copy()
     if not instance.rules.serving:
@@ -207,5 +201,4 @@ def root_of(problem: Parametric, work: Work, counts: NDArray[np.int64]) -> tuple
         columns.upper,
         worth_keeping(work, n, np.inf),
         basis,
-        work.cuts[: work.cut_count[0]].copy(),
     )

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mlmio.anytime import AnytimeSearch, Progress, Witness
 from mlmio.kernels.alternate import alternate
 from mlmio.kernels.branch import expand, fractional
 from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on, new_closing
@@ -31,46 +31,6 @@ STEPS_A_PROGRAM = 30
 ROUNDS = 30
 # Nodes handed out at once for every thread, in an order that does not depend on timing.
 BATCH = 4
-# The linear programs keep their rows to a tolerance, and break ties by a tiny cost; the optimum
-# is known no better.
-LEAST_GAP = 4e-8
-# Closed children kept as witnesses of the bound.
-WITNESSES = 50
-
-
-@dataclass(frozen=True)
-class Witness:
-    """A child that was closed: the decisions of its node, and what closed it."""
-
-    served_by: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    closing: Closing
-
-
-@dataclass
-class Progress:
-    """Where a search stands.
-
-    Parameters
-    ----------
-    incumbent, bound : float
-        Best objective, and the dual bound.
-    nodes, open : int
-        Nodes expanded and nodes left.
-    programs, steps : int
-        Linear programs solved, and steps of the simplex method.
-    seconds : float
-        Since the search began.
-    """
-
-    incumbent: float
-    bound: float
-    nodes: int
-    open: int
-    programs: int
-    steps: int
-    seconds: float
 
 
 @dataclass(order=True)
@@ -96,24 +56,8 @@ class _Found:
     alternating_effort: int
 
 
-class Search:
-    """A search that can be stopped at any moment.
-
-    Parameters
-    ----------
-    problem : Parametric
-        What is solved.
-    root : Node
-        Its root.
-    solution : Solution
-        The best solution known, replaced by better ones.
-    threads : int
-        How many nodes are expanded at the same time.
-    rel_gap, abs_gap : float
-        By how much, relative or absolute, a solution must be better to be looked for.
-    seed : int
-        For the choice of witnesses.
-    """
+class Search(AnytimeSearch):
+    """A search over who serves each point, and which points are given up."""
 
     def __init__(
         self,
@@ -125,30 +69,13 @@ class Search:
         abs_gap: float = 0.0,
         seed: int = 0,
     ) -> None:
-        self.problem, self.solution = problem, solution
-        self.rel_gap, self.abs_gap = rel_gap, abs_gap
-        self.threads = threads
-        self.counts = np.zeros(2, dtype=np.int64)
-        self.nodes = 0
-        self.witnesses: list[Witness] = []
-        self.began = perf_counter()
-        self._random = np.random.default_rng(seed)
-        self._closings = 0
+        super().__init__(problem, root, solution, threads, rel_gap, abs_gap, seed)
         self._alternating_effort = 0
         self._serial = count()
         self._work = [new_work(problem.instance) for _ in range(threads)]
         self._heap: list[_Open] = []
         self._settled = -np.inf
-        self._origin = root
         self._root: Node | None = root
-
-    @property
-    def gap(self) -> float:
-        """By how much a solution must be better than the incumbent to be looked for."""
-        incumbent = self.solution.value[0]
-        # Half of what is asked for, since rounding and the tie-breaker take their share.
-        relative = self.rel_gap / 2 * abs(incumbent) if np.isfinite(incumbent) else 0.0
-        return max(relative, self.abs_gap, LEAST_GAP)
 
     @property
     def bound(self) -> float:
@@ -157,30 +84,17 @@ class Search:
         if self._root is not None:
             waiting = max(waiting, self._root.bound)
         slack = self.problem.slack
-        return max(waiting + slack, self._settled + slack, self.solution.value[0])
+        return float(max(waiting + slack, self._settled + slack, self.solution.value[0]))
 
     @property
     def closed(self) -> float:
         """Bound of what is closed: no solution outside of the leaves is better."""
-        return max(self.solution.value[0] + self.gap, self._settled) + self.problem.slack
+        return max(self.wanted, self._settled) + self.problem.slack
 
     @property
     def open(self) -> int:
         """How many nodes are left."""
         return len(self._heap) + (self._root is not None)
-
-    @property
-    def progress(self) -> Progress:
-        """Where the search stands."""
-        return Progress(
-            float(self.solution.value[0]),
-            float(self.bound),
-            self.nodes,
-            self.open,
-            int(self.counts[0]),
-            int(self.counts[1]),
-            perf_counter() - self.began,
-        )
 
     def leaves(self) -> Iterator[Node]:
         """Yield the nodes that are left: no solution outside of them is wanted."""
@@ -224,7 +138,7 @@ class Search:
             return [root]
         nodes: list[Node] = []
         most = 1 if self.threads == 1 else BATCH * self.threads
-        wanted = self.solution.value[0] + self.gap
+        wanted = self.wanted
         while self._heap and len(nodes) < most:
             first = heapq.heappop(self._heap)
             if -first.priority[0] > wanted:
@@ -252,7 +166,7 @@ class Search:
             # What was chosen by the children before is not chosen here: no set comes twice.
             before = branches.choices[: entry.child]
             node.allowed[branches.subject, before[before >= 0]] = False
-        decide_on(instance.rules, node, branches.kind, branches.subject, choice)
+        decide_on(instance.rules, node, branches.subject, choice)
         return node
 
     def _expand(
@@ -268,7 +182,7 @@ class Search:
         instance = self.problem.instance
         integer = instance.columns.integer
         best = Solution(solution.value.copy(), solution.x.copy(), solution.state.copy())
-        closing = new_closing(len(integer))
+        closing = new_closing(len(node.state), instance.rules.k, len(integer))
         counts = np.zeros(2, dtype=np.int64)
         expanded, branches = expand(
             instance, node, work, best, gap, CANDIDATES, probing, closing, counts
@@ -276,7 +190,7 @@ class Search:
         x = work.vertex.x
         before = _effort(counts)
         if alternating and len(branches.choices) > 0 and fractional(integer, x) < 0:
-            root = _with_whole_numbers(self._origin, integer, x)
+            root = _with_whole_numbers(self.root, integer, x)
             alternate(instance, root, work, best, ROUNDS, counts)
         return _Found(expanded, branches, best, closing, counts, _effort(counts) - before)
 
@@ -288,29 +202,19 @@ class Search:
         if found.best.value[0] > self.solution.value[0]:
             self.solution = found.best
         node, branches = found.node, found.branches
-        self._keep_witness(node, found.closing)
+        if found.closing.status[0] >= 0:
+            self.keep(Witness(node.lower, node.upper, found.closing))
         if len(branches.choices) == 0:
             # Closed, unless its program says nothing without the bounds that are not the model's.
             self._settled = max(self._settled, node.bound)
             return
-        wanted = self.solution.value[0] + self.gap
+        wanted = self.wanted
         packed = np.packbits(node.allowed)
         parent = node._replace(allowed=np.empty((0, 0), dtype=bool))
         for child, bound in enumerate(branches.bounds):
             if bound > wanted:
                 priority = (-float(bound), -next(self._serial))
                 heapq.heappush(self._heap, _Open(priority, parent, packed, branches, child))
-
-    def _keep_witness(self, node: Node, closing: Closing) -> None:
-        """Keep a random sample of the children that were closed (reservoir sampling)."""
-        if closing.decision[0] < 0:
-            return
-        self._closings += 1
-        witness = Witness(node.served_by, node.lower, node.upper, closing)
-        if len(self.witnesses) < WITNESSES:
-            self.witnesses.append(witness)
-        elif (place := int(self._random.integers(self._closings))) < WITNESSES:
-            self.witnesses[place] = witness
 
 
 def _with_whole_numbers(root: Node, integer: NDArray[np.bool_], x: NDArray[np.float64]) -> Node:

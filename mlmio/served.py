@@ -127,7 +127,8 @@ class Served:
         search.run(lambda: search.nodes >= nodes, lambda progress: None)
         bounds = np.full((self.outline.data.N, self.outline.data.N + 1), search.closed)
         # The best first, so that the programs of the others are cut off early.
-        closing = new_closing(len(root.lower))
+        rules = problem.instance.rules
+        closing = new_closing(self.outline.data.N, rules.k, len(root.lower))
         for leaf in sorted(search.leaves(), key=lambda leaf: -leaf.bound):
             bound_choices(problem.instance, leaf, work, bounds, closing, counts)
         if np.isfinite(search.solution.value[0]):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 from mlmio.tables import number
 
 if TYPE_CHECKING:
-    from mlmio.search import Progress
+    from mlmio.anytime import Progress
 
 SECONDS_BETWEEN_LINES = 0.5
 

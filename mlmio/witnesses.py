@@ -10,9 +10,9 @@ from mlmio.errors import SolverError
 from mlmio.solvers.highs import silent_highs
 
 if TYPE_CHECKING:
+    from mlmio.anytime import Witness
     from mlmio.kernels.rows import Array, Instance, Integers
     from mlmio.parametric import Parametric
-    from mlmio.search import Witness
 
 
 def reaches(problem: Parametric, witness: Witness) -> float:
@@ -27,22 +27,17 @@ def reaches(problem: Parametric, witness: Witness) -> float:
     """
     import highspy
 
+    from mlmio.kernels.simplex import INFEASIBLE
+
     instance, closing = problem.instance, witness.closing
-    i, choice, slot, infeasible = closing.decision.tolist()
-    served_by = witness.served_by.copy()
-    if choice >= 0:
-        served_by[i, slot] = choice
-    basis = closing.codes if infeasible else closing.codes[:-1]
+    basis = closing.codes if closing.status[0] == INFEASIBLE else closing.codes[:-1]
     highs = silent_highs()
     highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
     columns = np.arange(len(instance.columns.c), dtype=np.int32)
-    lower = witness.lower.copy()
-    if instance.rules.others:
-        lower[-2] = closing.price[0]
     for p in columns.tolist():
-        highs.addVar(lower[p], witness.upper[p])
+        highs.addVar(witness.lower[p], witness.upper[p])
         highs.changeColCost(p, instance.columns.c[p])
-    for row in _rows(instance, served_by, basis, closing.rows):
+    for row in _rows(instance, closing.served_by, basis):
         coefficients = np.ascontiguousarray(row[:-1])
         highs.addRow(-highspy.kHighsInf, row[-1], len(columns), columns, coefficients)
     highs.run()
@@ -54,14 +49,12 @@ def reaches(problem: Parametric, witness: Witness) -> float:
     return float(highs.getInfo().objective_function_value)
 
 
-def _rows(instance: Instance, served_by: Integers, codes: Integers, cuts: Array) -> Array:
-    """Rows of a basis with their right-hand sides: made anew from the data, but for cuts."""
+def _rows(instance: Instance, served_by: Integers, codes: Integers) -> Array:
+    """Rows of a basis with their right-hand sides, made anew from the data."""
     from mlmio.kernels.programs import new_work, take_in_code
-    from mlmio.kernels.rows import FIRST_OF_CUTS
 
     work, n = new_work(instance), 0
     program = work.program
-    for code in codes[(codes >= 0) & (codes < FIRST_OF_CUTS)]:
-        n = take_in_code(instance.table, served_by, program, work.codes, work.cuts, n, code)
-    made = np.column_stack([program.A[:, :n].T, program.b[:n]])
-    return np.vstack([made, cuts[: len(codes)][codes >= FIRST_OF_CUTS]])
+    for code in codes[codes >= 0]:
+        n = take_in_code(instance.table, served_by, program, work.codes, n, code)
+    return np.column_stack([program.A[:, :n].T, program.b[:n]])

@@ -98,6 +98,15 @@ def largest_margin(problem: Problem) -> Callable[[np.ndarray, dict[int, tuple[in
     return margin
 
 
+def largest_margin_keeping(problem: Problem, kept: np.ndarray) -> float:
+    """Largest λ, whatever it costs, with some points kept and any others given up."""
+    search, best = _Search(problem), -np.inf
+    for z in _outlier_sets(problem):
+        if not z[kept].any():
+            best = max(best, search.run(z, best))
+    return best
+
+
 def _outlier_sets(problem: Problem) -> Iterator[np.ndarray]:
     """Every z that keeps enough of each class and gives up the points that coincide."""
     N, y = len(problem.y), problem.y

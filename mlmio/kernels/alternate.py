@@ -49,7 +49,7 @@ def alternate(instance, root, work, best, rounds, counts):
     last = -np.inf
     settle(classes, rules, table.dmax, fixed, d, state, served_by, separation)
     for _ in range(rounds):
-        n = load(instance, root, work, state, served_by)
+        n = load(instance, root, work, served_by)
         for i in range(N):
             fence = nearest_fence(classes.apart[i], rules.others, state, d[i])[0]
             for t in range(rules.k):

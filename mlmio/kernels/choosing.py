@@ -6,20 +6,15 @@ import numpy as np
 
 from mlmio.kernels.node import (
     COLUMN,
-    KEEPING,
     SERVER,
     TO_GIVE_UP,
-    TO_KEEP,
     Branches,
     in_order,
     no_branches,
     slot_of,
 )
-from mlmio.kernels.programs import charge, named, take_in_violated_cut
+from mlmio.kernels.programs import named
 from mlmio.kernels.rows import (
-    BARE,
-    FIRST_OF_CUTS,
-    GIVEN_UP,
     KEPT,
     OPEN,
     SEPARATION,
@@ -42,8 +37,6 @@ from mlmio.kernels.simplex import (
 # Rows of a child that are at hand from the start: to the nearest non-class points.
 FENCES_AT_HAND = 4
 CHILD_STEPS = np.int64(5_000)
-# Rounds of cuts for a child.
-CUT_ROUNDS = 3
 # Estimated size of a subtree: by how much its bound exceeds the incumbent, to this power.
 GROWTH = 4.0
 
@@ -54,12 +47,10 @@ def choose(
     node,
     work,
     n,
-    kind,
     points,
     level,
     bound,
     price,
-    most_of_all,
     wanted,
     candidates,
     probing,
@@ -68,8 +59,8 @@ def choose(
 ):
     """Try the children of several points, and return those of the best one (strong branching).
 
-    `level` bounds the node's program, `bound` its objective: the one is λ less what the program
-    knows of prices, the other may count on prices of points that are not yet decided.
+    `level` bounds the node's program, `bound` its objective, which may count on prices of points
+    that are not yet decided.
 
     The best has the smallest estimated subtrees. A point that leaves a single choice, or none, is
     returned at once.
@@ -85,19 +76,19 @@ def choose(
         bases = np.empty((N + 1, m), np.int64)
         size, found, most, complete = 0.0, 0, -np.inf, True
         near = nearest_fences(instance.classes.apart[i], rules, node.state, work.d[i])
-        for choice in _choices(rules, node, work.d[i], kind, i, most_of_all - wanted):
+        for choice in choices_of(rules, node, work.d[i], i, level - price - wanted):
             if size >= best_size and not probing:
                 complete = False
                 break
             status, reached = try_choice(
-                instance, node, work, n, kind, i, choice, near, wanted + price, closing, counts
+                instance, node, work, n, i, choice, near, wanted + price, closing, counts
             )
             if status in (CUT_OFF, INFEASIBLE):
-                if kind == SERVER and choice >= 0:
+                if choice >= 0:
                     node.allowed[i, choice] = False
                 continue
             reached = min(reached, level) if status == OPTIMAL else level
-            cost = rules.price if choice == TO_GIVE_UP and not rules.others else 0.0
+            cost = rules.price if choice == TO_GIVE_UP else 0.0
             choices[found], bounds[found] = choice, min(bound, reached - price - cost)
             named(codes, child, bases[found])
             size += max(bounds[found] - floor, 0.0) ** GROWTH
@@ -107,7 +98,7 @@ def choose(
         if not complete:
             continue
         node.most[i] = min(node.most[i], most)
-        branches = Branches(kind, i, choices[:found], bounds[:found], bases[:found])
+        branches = Branches(SERVER, i, choices[:found], bounds[:found], bases[:found])
         if found <= 1:
             return branches
         if size < best_size:
@@ -116,25 +107,21 @@ def choose(
 
 
 @inlined
-def _choices(rules, node, d, kind, i, to_lose):
+def choices_of(rules, node, d, i, to_lose):
     """Return the choices about a point, the likeliest first; `to_lose` may be given up at most."""
     N = len(node.state)
     choices = np.empty(N + 1, np.int64)
     found = 0
-    if kind == KEEPING:
-        choices[0] = TO_KEEP
-        found = 1
-    else:
-        near = d.copy()
-        for j in range(N):
-            if not node.allowed[i, j]:
-                near[j] = np.inf
-        for j in in_order(near):
-            choices[found] = j
-            found += 1
-        # Enough must be left for the servers that are still to be chosen.
-        if found < rules.k - slot_of(node, i):
-            found = 0
+    near = d.copy()
+    for j in range(N):
+        if not node.allowed[i, j]:
+            near[j] = np.inf
+    for j in in_order(near):
+        choices[found] = j
+        found += 1
+    # Enough must be left for the servers that are still to be chosen.
+    if found < rules.k - slot_of(node.served_by[i]):
+        found = 0
     if node.state[i] == OPEN and to_lose > rules.price:
         choices[found] = TO_GIVE_UP
         found += 1
@@ -142,79 +129,48 @@ def _choices(rules, node, d, kind, i, to_lose):
 
 
 @compiled
-def try_choice(instance, node, work, n, kind, i, choice, near, cutoff, closing, counts):
+def try_choice(instance, node, work, n, i, choice, near, cutoff, closing, counts):
     """Solve the program of a child over the rows at hand and the new ones of its point."""
-    table, rules, program, codes = instance.table, instance.rules, work.program, work.codes
+    table, program, codes = instance.table, work.program, work.codes
     child, scratch, served_by, state = work.child, work.scratch, node.served_by, node.state
     _copy_vertex(work.vertex, child)
-    if choice == TO_GIVE_UP and not rules.others:
+    if choice == TO_GIVE_UP:
         # The program is that of the node.
         return OPTIMAL, np.inf
-    slot, before, cut_count = slot_of(node, i), state[i], work.cut_count[0]
-    state[i] = GIVEN_UP if choice == TO_GIVE_UP else KEPT
-    if charge(rules, state, program):
-        refactor(program, child)
-    if choice == TO_KEEP:
-        n = _fence_rows(instance, node, work, n, i)
-    elif choice != TO_GIVE_UP:
-        served_by[i, slot] = choice
-        for fence in near:
-            n = take_in(table, served_by, program, codes, n, SEPARATION + slot, i, fence)
-    rounds = 0
+    slot, before = slot_of(node.served_by[i]), state[i]
+    state[i] = KEPT
+    served_by[i, slot] = choice
+    for fence in near:
+        n = take_in(table, served_by, program, codes, n, SEPARATION + slot, i, fence)
     while True:
         status, steps = simplex(program, n, child, scratch, cutoff, CHILD_STEPS)
         counts[0] += 1
         counts[1] += steps
         if status != OPTIMAL:
             break
-        at_hand = n
-        if kind == SERVER:
-            fence = _violated_fence(instance, state, work, i, choice)
-            if fence >= 0:
-                n = take_in(table, served_by, program, codes, n, SEPARATION + slot, i, fence)
-        elif rounds < CUT_ROUNDS:
-            rounds += 1
-            n = _take_in_cut(instance, node, work, n)
+        fence, at_hand = _violated_fence(instance, state, work, i, choice), n
+        if fence >= 0:
+            n = take_in(table, served_by, program, codes, n, SEPARATION + slot, i, fence)
         if n == at_hand:
             break
     if status in (CUT_OFF, INFEASIBLE):
-        _witness(work, i, choice, slot, status, cutoff, closing)
-        # No node will name the cuts that were for this child alone.
-        work.cut_count[0] = cut_count
+        _witness(work, served_by, status, cutoff, closing)
     state[i] = before
-    charge(rules, state, program)
-    if kind == SERVER:
-        served_by[i, slot] = -1
+    served_by[i, slot] = -1
     return status, objective(program, child)
 
 
 @inlined
-def _take_in_cut(instance, node, work, n):
-    """Add the cut that the child violates most, where one is."""
-    table, classes, rules = instance.table, instance.classes, instance.rules
-    d, x, features = work.child_d, work.child.x, instance.table.features
-    for i in range(len(node.state)):
-        distances_of(features, x, i, d[i])
-    return take_in_violated_cut(
-        table, classes.apart, rules, node.state, node.served_by, work, d, n, x
-    )
-
-
-@inlined
-def _witness(work, i, choice, slot, status, cutoff, closing):
+def _witness(work, served_by, status, cutoff, closing):
     """Note down what closed a child."""
-    program, codes, m = work.program, work.codes, len(work.child.x)
-    closing.decision[:] = (i, choice, slot, int(status == INFEASIBLE))
+    codes, m = work.codes, len(work.child.x)
+    closing.served_by[:] = served_by
+    closing.status[0] = status
     closing.limit[0] = cutoff
-    closing.price[0] = program.lower[m - 2]
     entering = work.scratch.entering[0]
     for r in range(m + 1):
         row = work.child.basis[r] if r < m else entering
         closing.codes[r] = codes[row] if row >= 0 else row
-        if closing.codes[r] >= FIRST_OF_CUTS:
-            closing.rows[r, m] = program.b[row]
-            for p in range(m):
-                closing.rows[r, p] = program.A[p, row]
 
 
 @compiled
@@ -244,27 +200,6 @@ def _violated_fence(instance, state, work, i, j):
     distances_of(instance.table.features, x, i, d)
     fence, at = nearest_fence(instance.classes.apart[i], instance.rules.others, state, d)
     return fence if fence >= 0 and d[j] + x[len(x) - 1] - at > VIOLATED else -1
-
-
-@inlined
-def _fence_rows(instance, node, work, n, k):
-    """Add the violated rows in which a point that is now kept is the non-class point."""
-    table, rules, apart = instance.table, instance.rules, instance.classes.apart
-    program, codes, d, served_by = work.program, work.codes, work.d, node.served_by
-    margin = work.vertex.x[len(work.vertex.x) - 1]
-    for i in range(len(node.state)):
-        if not apart[i, k]:
-            continue
-        for kind in range(BARE, SEPARATION + rules.k):
-            if kind == BARE:
-                violated = not rules.own and margin - d[i, k] > VIOLATED
-            else:
-                j = served_by[i, kind - SEPARATION]
-                served = j >= 0 and node.state[i] == KEPT
-                violated = served and d[i, j] + margin - d[i, k] > VIOLATED
-            if violated:
-                n = take_in(table, served_by, program, codes, n, kind, i, k)
-    return n
 
 
 @inlined

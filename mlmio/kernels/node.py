@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mlmio.kernels.rows import GIVEN_UP, KEPT, Array, Integers, Mask
-from mlmio.kernels.simplex import compiled
+from mlmio.kernels.simplex import compiled, leaf
 
-#: What a node is branched on: nothing, who serves a point, whether it is kept, a column that must
-#: be a whole number.
-NOTHING, SERVER, KEEPING, COLUMN = (np.int64(kind) for kind in range(4))
+#: What a node is branched on: nothing, who serves a point, a column that must be a whole number.
+NOTHING, SERVER, COLUMN = (np.int64(kind) for kind in range(3))
 
 #: Choices that are not the number of a point: it is given up, it is kept.
 TO_GIVE_UP, TO_KEEP = -2, -3
@@ -36,8 +35,6 @@ class Node(NamedTuple):
         Bounds of the columns.
     codes, basis : arrays of int
         Rows at hand, and the basis.
-    cuts : (n, m + 1) array
-        The cuts that are among them, with their right-hand sides.
     """
 
     bound: float
@@ -49,7 +46,6 @@ class Node(NamedTuple):
     upper: Array
     codes: Integers
     basis: Integers
-    cuts: Array
 
 
 class Branches(NamedTuple):
@@ -92,39 +88,34 @@ class Closing(NamedTuple):
 
     Parameters
     ----------
-    decision : (4,) array of int
-        The point, its choice, which of its servers that is, and whether the program was
-        infeasible; the point is −1 if there is no witness.
+    status : (1,) array of int
+        What its program ended with: ``CUT_OFF`` or ``INFEASIBLE``; −1 if there is no witness.
+    served_by : (N, k) array of int
+        Who serves whom in it.
     limit : (1,) array
         The objective that the program does not exceed.
     codes : (m + 1,) array of int
         The basis that proves it, and the entering row of an infeasible program.
-    price : (1,) array
-        What the points that are given up cost in the program, where it knows prices.
-    rows : (m + 1, m + 1) array
-        Those of the basis that are cuts, and their right-hand sides.
     """
 
-    decision: Integers
+    status: Integers
+    served_by: Integers
     limit: Array
     codes: Integers
-    price: Array
-    rows: Array
 
 
-def new_closing(m: int) -> Closing:
-    """Return memory for a witness of `m` columns; it is none yet."""
+def new_closing(N: int, k: int, m: int) -> Closing:
+    """Return memory for a witness of `N` points, `k` servers and `m` columns; it is none yet."""
     return Closing(
-        np.full(4, -1, dtype=np.int64),
+        np.full(1, -1, dtype=np.int64),
+        np.empty((N, k), dtype=np.int64),
         np.zeros(1),
         np.zeros(m + 1, dtype=np.int64),
-        np.zeros(1),
-        np.zeros((m + 1, m + 1)),
     )
 
 
 @compiled
-def decide_on(rules, node, kind, subject, choice):
+def decide_on(rules, node, subject, choice):
     """Write a choice about a point into a node."""
     if choice == TO_GIVE_UP:
         node.state[subject] = GIVEN_UP
@@ -133,18 +124,18 @@ def decide_on(rules, node, kind, subject, choice):
                 node.allowed[i, subject] = False
         return
     node.state[subject] = KEPT
-    if kind == SERVER:
-        node.served_by[subject, slot_of(node, subject)] = choice
+    if choice != TO_KEEP:
+        node.served_by[subject, slot_of(node.served_by[subject])] = choice
         node.allowed[subject, choice] = False
         if rules.may_give_up and not rules.serving:
             node.state[choice] = KEPT
 
 
-@compiled
-def slot_of(node, i):
-    """How many servers of point i are decided, which is the place of the next."""
+@leaf
+def slot_of(servers):
+    """How many servers of a point are decided, which is the place of the next."""
     found = 0
-    for j in node.served_by[i]:
+    for j in servers:
         if j >= 0:
             found += 1
     return found

@@ -6,16 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlmio.kernels.prices import find_cut, take_in_cut
 from mlmio.kernels.rows import (
-    FIRST_OF_CUTS,
     FIRST_OF_REGION,
-    GIVEN_UP,
     REGION,
     Array,
     Instance,
     Integers,
-    count,
     take_in,
     take_in_broken_region,
     take_in_violated,
@@ -36,18 +32,13 @@ from mlmio.kernels.simplex import (
 )
 
 MOST_STEPS = np.int64(20_000)
-# Cuts that a node may have, and by how much of a price one must be violated.
-MOST_CUTS = 500
-CUT_VIOLATION = 0.01
 
 
 class Work(NamedTuple):
-    """Memory of one thread: rows at hand, cuts, and vertex and distances of node and child."""
+    """Memory of one thread: rows at hand, and vertex and distances of node and child."""
 
     program: Program
     codes: Integers
-    cuts: Array
-    cut_count: Integers
     scratch: Scratch
     vertex: Vertex
     child: Vertex
@@ -74,8 +65,6 @@ def new_work(instance: Instance) -> Work:
     return Work(
         program,
         np.zeros(capacity, dtype=np.int64),
-        np.empty((MOST_CUTS if instance.rules.others else 0, m + 1)),
-        np.zeros(1, dtype=np.int64),
         new_scratch(m, capacity),
         new_vertex(m),
         new_vertex(m),
@@ -87,12 +76,9 @@ def new_work(instance: Instance) -> Work:
 
 
 @leaf
-def take_in_code(table, served_by, program, codes, cuts, n, code):
+def take_in_code(table, served_by, program, codes, n, code):
     """Add the row of a code."""
     N = len(table.least)
-    if code >= FIRST_OF_CUTS:
-        number = code - FIRST_OF_CUTS
-        return take_in_cut(program, codes, n, cuts[number], number)
     kind, i, k = code // (N * N), (code // N) % N, code % N
     if code >= FIRST_OF_REGION:
         row = code - FIRST_OF_REGION
@@ -121,48 +107,19 @@ def solve_node(instance, state, served_by, work, n, cutoff, counts):
         before = n
         n = take_in_broken_region(table, served_by, program, codes, n, x)
         n = take_in_violated(table, apart, rules, state, served_by, program, codes, d, n, x)
-        if n == before and rules.others:
-            n = take_in_violated_cut(table, apart, rules, state, served_by, work, d, n, x)
         if n == before:
             return status, n
 
 
 @compiled
-def take_in_violated_cut(table, apart, rules, state, served_by, work, d, n, x):
-    """Add the cut that is violated most, where one is."""
-    number = work.cut_count[0]
-    if number == len(work.cuts) or n >= len(work.codes):
-        return n
-    cut = work.cuts[number]
-    price = find_cut(table, apart, rules, state, served_by, d, x, cut)
-    if price <= x[len(x) - 2] + CUT_VIOLATION * rules.price:
-        return n
-    work.cut_count[0] += 1
-    return take_in_cut(work.program, work.codes, n, cut, number)
-
-
-@compiled
-def charge(rules, state, program):
-    """Hold ζ at the price of the points that are given up at least; returns whether it moves."""
-    if not rules.others:
-        return False
-    zeta, before = len(program.c) - 2, program.lower[len(program.c) - 2]
-    program.lower[zeta] = count(state, GIVEN_UP) * rules.price
-    return program.lower[zeta] != before
-
-
-@compiled
-def load(instance, node, work, state, served_by):
+def load(instance, node, work, served_by):
     """Make the rows and the vertex of a node for its decisions; returns how many rows there are."""
-    table, rules, program, at_hand = instance.table, instance.rules, work.program, work.codes
+    table, program, at_hand = instance.table, work.program, work.codes
     codes, basis, lower, upper = node.codes, node.basis, node.lower, node.upper
-    start, cuts = work.vertex.basis, work.cuts
+    start = work.vertex.basis
     n = np.int64(0)
-    for number in range(len(node.cuts)):
-        cuts[number, :] = node.cuts[number]
-    work.cut_count[0] = len(node.cuts)
     for code in codes:
-        n = take_in_code(table, served_by, program, at_hand, cuts, n, code)
+        n = take_in_code(table, served_by, program, at_hand, n, code)
     for r in range(len(basis)):
         start[r] = basis[r]
         if basis[r] < 0:
@@ -171,12 +128,11 @@ def load(instance, node, work, state, served_by):
         while where < n and at_hand[where] != basis[r]:
             where += 1
         if where == n:
-            n = take_in_code(table, served_by, program, at_hand, cuts, n, basis[r])
+            n = take_in_code(table, served_by, program, at_hand, n, basis[r])
         start[r] = where
     for p in range(len(lower)):
         program.lower[p] = lower[p]
         program.upper[p] = upper[p]
-    charge(rules, state, program)
     if not refactor(program, work.vertex):
         begin(program, work.vertex)
     return n

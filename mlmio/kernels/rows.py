@@ -1,9 +1,8 @@
 """The rows of a node of the search: named by numbers, made on demand, priced against the data.
 
 A row is named by ``(kind·N + i)·N + k``, row r of the region, of which there may be more than
-pairs, by ``FIRST_OF_REGION + r``, and cut r of a node by ``FIRST_OF_CUTS + r``, so that a node is a
-short list of numbers: its row is made anew from the features of the pairs and from who serves i
-there.
+pairs, by ``FIRST_OF_REGION + r``, so that a node is a short list of numbers: its row is made anew
+from the features of the pairs and from who serves i there.
 """
 
 from __future__ import annotations
@@ -23,12 +22,13 @@ Mask = NDArray[np.bool_]
 #: SEPARATION on d_ij + λ ≤ d_ik for the first, second, … point j that serves i.
 FAR, NEAR, REGION, BARE, SEPARATION = (np.int64(kind) for kind in range(5))
 
-#: What is decided of a point: nothing, that it is kept, that it is given up.
-OPEN, KEPT, GIVEN_UP = range(3)
+#: What is decided of a point: nothing, that it is kept, that it is given up, or that it is left
+#: out of what is asked, has no rows of its own, but may serve.
+OPEN, KEPT, GIVEN_UP, LEFT_OUT = range(4)
 
 # Violation of a row, in units of the distance, above which it is taken in.
 VIOLATED = 1e-8
-FIRST_OF_REGION, FIRST_OF_CUTS = 2**40, 2**50
+FIRST_OF_REGION = 2**40
 
 
 class Table(NamedTuple):
@@ -73,14 +73,11 @@ class Classes(NamedTuple):
 class Columns(NamedTuple):
     """The columns: parameters, others of the region, and λ, the last.
 
-    Where points that are given up relieve the rows of others, the last but one is ζ, the price of
-    all points that are given up, see :mod:`mlmio.kernels.prices`.
-
     Parameters
     ----------
     cost, c, lower, upper : (m,) arrays
-        Objective but for prices, that of the programs, which has a tiny cost that breaks ties and
-        the price of ζ, and bounds.
+        Objective but for prices, that of the programs, which has a tiny cost that breaks ties, and
+        bounds.
     artificial : (2, m) array of bool
         Columns whose lower and whose upper bounds are not the model's own.
     integer : (m,) array of bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlmio.kernels.choosing import nearest_fences, try_choice
-from mlmio.kernels.node import SERVER, slot_of
+from mlmio.kernels.node import slot_of
 from mlmio.kernels.programs import load, solve_node
 from mlmio.kernels.rows import GIVEN_UP, KEPT, count
 from mlmio.kernels.simplex import (
@@ -40,7 +40,7 @@ def bound_choices(instance, node, work, bounds, closing, counts):
     """
     rules, state, served_by = instance.rules, node.state, node.served_by
     N, bound, price = len(state), node.bound, rules.price * count(state, GIVEN_UP)
-    n = load(instance, node, work, state, served_by)
+    n = load(instance, node, work, served_by)
     solved, n = solve_node(instance, state, served_by, work, n, -np.inf, counts)
     if solved == INFEASIBLE:
         return
@@ -52,7 +52,7 @@ def bound_choices(instance, node, work, bounds, closing, counts):
         for j in served_by[i]:
             if j >= 0:
                 bounds[i, j] = max(bounds[i, j], bound)
-        if state[i] == GIVEN_UP or slot_of(node, i) == rules.k:
+        if state[i] == GIVEN_UP or slot_of(node.served_by[i]) == rules.k:
             continue
         near = nearest_fences(instance.classes.apart[i], rules, state, work.d[i])
         for j in range(N):
@@ -62,7 +62,7 @@ def bound_choices(instance, node, work, bounds, closing, counts):
             if solved in (OPTIMAL, LEANING):
                 cutoff = bounds[i, j] + price
                 status, reached = try_choice(
-                    instance, node, work, n, SERVER, i, j, near, cutoff, closing, counts
+                    instance, node, work, n, i, j, near, cutoff, closing, counts
                 )
             if status not in (CUT_OFF, INFEASIBLE):
                 reached = reached - price if status == OPTIMAL else bound
@@ -103,7 +103,7 @@ def solve_choices(instance, root, work, bounds, counts):
 @inlined
 def _reach(instance, root, work, state, served_by, cutoff, counts):
     """Bound the objective with some points served; −inf where it is not above a cut-off."""
-    n = load(instance, root, work, state, served_by)
+    n = load(instance, root, work, served_by)
     status, n = solve_node(instance, state, served_by, work, n, cutoff, counts)
     if status in (CUT_OFF, INFEASIBLE):
         return -np.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlmio.kernels.rows import GIVEN_UP, KEPT, nearest_fence
+from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT, nearest_fence
 from mlmio.kernels.simplex import compiled, inlined, leaf
 
 
@@ -41,7 +41,7 @@ def separations(classes, rules, state, d, served_by, separation):
         reach = 0.0
         for t in range(rules.k):
             served_by[i, t] = -1
-        if state[i] != GIVEN_UP:
+        if state[i] != GIVEN_UP and state[i] != LEFT_OUT:
             reach = serve(together[i], rules.serving, state, d[i], served_by[i])
         elif rules.own:
             fence_at = np.inf
@@ -85,7 +85,7 @@ def settle(classes, rules, dmax, fixed, d, state, served_by, separation):
             given_up += 1
     least = separations(classes, rules, state, d, served_by, separation)
     if not rules.may_give_up:
-        return min(least, dmax)
+        return min(least, dmax) - price * given_up
     best = -np.inf
     best_state = state.copy()
     while True:

@@ -30,12 +30,12 @@ from mlmio.watching import Watch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mlmio.anytime import AnytimeSearch, Progress
     from mlmio.composition import Composition
     from mlmio.data import Dataset
     from mlmio.kernels.node import Node, Solution
     from mlmio.kernels.programs import Work
     from mlmio.parametric import Parametric
-    from mlmio.search import Progress, Search
 
 STARTS = 8
 
@@ -69,11 +69,11 @@ class Disjunctive(Strategy):
 
 @cache
 def _compiled() -> None:
-    """Run every compiled loop once, on four points."""
+    """Run every compiled loop once, on six points."""
     from mlmio.composition import compose
     from mlmio.data import Dataset
 
-    data = Dataset([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])
+    data = Dataset([[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]], [0, 0, 0, 1, 1, 1])
     tiny = outline(compose("linear + nearest(k=1) + outliers(keep=2) + bounded(dmin=0.1)"), data)
     _search(tiny, Options(time_limit=1e9), perf_counter())
 
@@ -98,10 +98,10 @@ def search_outline(sketch: Outline, options: Options, began: float) -> Outcome:
 
 
 def _search(sketch: Outline, options: Options, began: float) -> Outcome:
+    from mlmio.hitting import search_for
     from mlmio.kernels.programs import new_work
     from mlmio.kernels.simplex import INFEASIBLE
     from mlmio.parametric import parametric, root_of
-    from mlmio.search import Search
 
     with noting_interrupts() as interrupted, Watch(options.log) as watch:
         problem = parametric(sketch)
@@ -118,7 +118,7 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         record.note(bound=lp_bound)
         if not problem.instance.columns.integer.any():
             _alternate_from_starts(problem, root, work, solution, options, stop, counts, record)
-        search = Search(
+        search = search_for(problem)(
             problem,
             root,
             solution,
@@ -152,7 +152,7 @@ def _stop(options: Options, built: float, interrupted: Callable[[], bool]) -> Ca
     return stop
 
 
-def _at_node_limit(search: Search, options: Options) -> bool:
+def _at_node_limit(search: AnytimeSearch, options: Options) -> bool:
     return options.node_limit is not None and search.nodes >= options.node_limit
 
 
@@ -195,14 +195,14 @@ def _alternate_keeping_all(
     # λ may be negative on the way.
     lower[-1] = -instance.table.dmax
     fixed = np.where(instance.fixed == GIVEN_UP, GIVEN_UP, KEPT)
-    all_kept = instance._replace(rules=rules._replace(may_give_up=False), fixed=fixed)
+    all_kept = instance._replace(rules=rules._replace(may_give_up=False, price=0.0), fixed=fixed)
     alternate(all_kept, root._replace(lower=lower), work, kept, ROUNDS, counts)
     value = kept.value[0] - rules.price * np.sum(fixed == GIVEN_UP)
     if kept.value[0] >= root.lower[-1] and value > solution.value[0]:
         solution.value[0], solution.x[:], solution.state[:] = value, kept.x, kept.state
 
 
-def _answer(search: Search, options: Options, interrupted: bool) -> Answer:
+def _answer(search: AnytimeSearch, options: Options, interrupted: bool) -> Answer:
     value, bound = float(search.solution.value[0]), float(search.bound)
     found = np.isfinite(value)
     progress = search.progress
@@ -235,7 +235,7 @@ def _answer(search: Search, options: Options, interrupted: bool) -> Answer:
 def _outcome(
     problem: Parametric,
     answer: Answer,
-    search: Search | None,
+    search: AnytimeSearch | None,
     lp_bound: float | None,
     began: float,
     built: float,
@@ -260,7 +260,7 @@ def _outcome(
     )
 
 
-def check_witnesses(problem: Parametric, search: Search) -> None:
+def check_witnesses(problem: Parametric, search: AnytimeSearch) -> None:
     """Solve a sample of the closed programs again, in HiGHS.
 
     Raises

@@ -173,15 +173,12 @@ def test_a_price_of_undecided_points_is_not_counted_twice(seed: int, optimum: fl
     ("semantics", "per_class", "optimum"),
     [("printed", 8, 0.435666), ("remove", 6, 0.414172), ("remove", 12, 0.183863)],
 )
-def test_points_that_are_undecided_have_their_price(
-    semantics: str, per_class: int, optimum: float
-) -> None:
-    """The first two agree with a search that knows no prices, which takes 24 s for the second."""
+def test_few_sets_of_points_are_tried(semantics: str, per_class: int, optimum: float) -> None:
+    """They are the optima of a search that asks of each point whether it is kept, in 24 s."""
     spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.1, {semantics=})"
     result = disjunctive(spec, iris(per_class), verify="full", threads=2)
     proven(result, optimum)
-    # Without prices a program knows λ ≤ 1 and no more.
-    assert result.lp_bound < 0.8
+    assert result.nodes < 300
 
 
 def test_the_known_optimum_of_36_points_of_iris() -> None:

@@ -16,8 +16,8 @@ from instances import disjunctive, iris, proven
 
 import mlmio
 from mlmio import Dataset, Result
+from mlmio.anytime import AnytimeSearch, Progress
 from mlmio.outline import outline
-from mlmio.search import Progress, Search
 from mlmio.watching import Watch
 
 BASE = "linear + quadratic + nearest"
@@ -62,15 +62,16 @@ def test_at_a_limit_of_time(limit: float) -> None:
     assert "time limit" in result.message
 
 
-def logged_steps(spec: str, data: Dataset, threads: int) -> tuple[Search, list[Progress]]:
+def logged_steps(spec: str, data: Dataset, threads: int) -> tuple[AnytimeSearch, list[Progress]]:
     """A search from nothing, with all that it says."""
+    from mlmio.hitting import search_for
     from mlmio.kernels.programs import new_work
     from mlmio.parametric import parametric, root_of
 
     problem = parametric(outline(mlmio.compose(spec), data))
     counts = np.zeros(2, dtype=np.int64)
     _, root = root_of(problem, new_work(problem.instance), counts)
-    search = Search(problem, root, problem.nothing_found(), threads)
+    search = search_for(problem)(problem, root, problem.nothing_found(), threads)
     steps = [search.progress]
     search.run(lambda: False, steps.append)
     return search, steps
@@ -131,6 +132,30 @@ def test_an_interrupt_at_a_random_step(
     assert result.objective == pytest.approx(steps[-1].incumbent, abs=1e-6)
     assert result.bound == pytest.approx(steps[-1].bound, abs=1e-9)
     assert f"{steps[-1].open} open nodes" in result.message
+
+
+@pytest.mark.parametrize("semantics", ["remove", "printed"])
+@pytest.mark.parametrize("moment", [1, 2, 4, 8])
+def test_an_interrupt_among_sets_of_points(
+    monkeypatch: pytest.MonkeyPatch, moment: int, semantics: str
+) -> None:
+    """What was being searched is put back: the bound stays above the optimum."""
+    steps: list[Progress] = []
+
+    def interrupt(_: Watch, progress: Progress) -> None:
+        steps.append(progress)
+        if len(steps) == moment:
+            signal.raise_signal(signal.SIGINT)
+
+    spec = BASE + f" + bounded(dmin=0.01) + outliers(rho=0.02, {semantics=})"
+    optimum = disjunctive(spec, iris(6)).objective
+    monkeypatch.setattr(Watch, "progress", interrupt)
+    result = disjunctive(spec, iris(6), verify="full")
+    consistent(result)
+    assert len(steps) >= moment
+    assert result.objective <= optimum + 1e-6
+    assert result.bound >= optimum - 1e-6
+    assert result.reason == "interrupted"
 
 
 @pytest.mark.parametrize("after", [0.02, 0.15, 0.4])

@@ -1,0 +1,152 @@
+"""What searches that can be stopped at any moment have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mlmio.kernels.node import Closing, Node, Solution
+    from mlmio.parametric import Parametric
+
+# The linear programs keep their rows to a tolerance, and break ties by a tiny cost; the optimum
+# is known no better.
+LEAST_GAP = 4e-8
+# Closed children kept as witnesses of the bound.
+WITNESSES = 50
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A child that was closed: the bounds of its columns, and what closed it."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    closing: Closing
+
+
+@dataclass
+class Progress:
+    """Where a search stands.
+
+    Parameters
+    ----------
+    incumbent, bound : float
+        Best objective, and the dual bound.
+    nodes, open : int
+        Nodes expanded and nodes left.
+    programs, steps : int
+        Linear programs solved, and steps of the simplex method.
+    seconds : float
+        Since the search began.
+    """
+
+    incumbent: float
+    bound: float
+    nodes: int
+    open: int
+    programs: int
+    steps: int
+    seconds: float
+
+
+class AnytimeSearch(ABC):
+    """A search that can be stopped at any moment.
+
+    Parameters
+    ----------
+    problem : Parametric
+        What is solved.
+    root : Node
+        Its root.
+    solution : Solution
+        The best solution known, replaced by better ones.
+    threads : int
+        How many nodes are expanded at the same time.
+    rel_gap, abs_gap : float
+        By how much, relative or absolute, a solution must be better to be looked for.
+    seed : int
+        For the choice of witnesses.
+
+    Attributes
+    ----------
+    nodes : int
+        Nodes expanded.
+    counts : (2,) array of int
+        Linear programs solved, and steps of the simplex method.
+    witnesses : list of Witness
+        A random sample of the children that were closed.
+    """
+
+    def __init__(
+        self,
+        problem: Parametric,
+        root: Node,
+        solution: Solution,
+        threads: int = 1,
+        rel_gap: float = 0.0,
+        abs_gap: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.problem, self.root, self.solution = problem, root, solution
+        self.threads, self.rel_gap, self.abs_gap, self.seed = threads, rel_gap, abs_gap, seed
+        self.counts = np.zeros(2, dtype=np.int64)
+        self.nodes = 0
+        self.witnesses: list[Witness] = []
+        self.began = perf_counter()
+        self._random = np.random.default_rng(seed)
+        self._closings = 0
+
+    @property
+    def gap(self) -> float:
+        """By how much a solution must be better than the incumbent to be looked for."""
+        incumbent = float(self.solution.value[0])
+        # Half of what is asked for, since rounding and the tie-breaker take their share.
+        relative = self.rel_gap / 2 * abs(incumbent) if np.isfinite(incumbent) else 0.0
+        return max(relative, self.abs_gap, LEAST_GAP)
+
+    @property
+    def wanted(self) -> float:
+        """What the objective must exceed for a solution to be looked for."""
+        return float(self.solution.value[0]) + self.gap
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """Dual bound: no solution is better."""
+
+    @property
+    @abstractmethod
+    def open(self) -> int:
+        """How many nodes are left."""
+
+    @abstractmethod
+    def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
+        """Search until all is closed, or `stop` says so; `tell` hears where it stands."""
+
+    @property
+    def progress(self) -> Progress:
+        """Where the search stands."""
+        return Progress(
+            float(self.solution.value[0]),
+            float(self.bound),
+            self.nodes,
+            self.open,
+            int(self.counts[0]),
+            int(self.counts[1]),
+            perf_counter() - self.began,
+        )
+
+    def keep(self, witness: Witness) -> None:
+        """Take a witness into the random sample that is kept (reservoir sampling)."""
+        self._closings += 1
+        if len(self.witnesses) < WITNESSES:
+            self.witnesses.append(witness)
+        elif (place := int(self._random.integers(self._closings))) < WITNESSES:
+            self.witnesses[place] = witness

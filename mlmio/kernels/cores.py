@@ -1,0 +1,323 @@
+"""Cores: points of which one at least must be given up where a margin is to be reached.
+
+That no metric reaches an objective while some points are kept is proved by branching on who serves
+them, depth first. What closes a branch is the basis of its program, and that leans on the rows of
+few points. A core is the points that the whole proof leans on: it holds wherever they are kept,
+whoever else is given up. A proof below a branch that does not lean on the point that was branched
+on holds without the branching as well, and makes its other branches superfluous (backjumping).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlmio.kernels.branch import violated
+from mlmio.kernels.choosing import choices_of, nearest_fences, try_choice
+from mlmio.kernels.node import Node, slot_of
+from mlmio.kernels.programs import load, named, solve_node, worth_keeping
+from mlmio.kernels.rows import (
+    BARE,
+    FIRST_OF_REGION,
+    KEPT,
+    LEFT_OUT,
+    SEPARATION,
+    Array,
+    Integers,
+    Mask,
+    region_cost,
+)
+from mlmio.kernels.simplex import (
+    CUT_OFF,
+    INFEASIBLE,
+    LEANING,
+    OPTIMAL,
+    compiled,
+    inlined,
+    leaf,
+)
+
+# Points that are tried for branching, the most violated ones.
+CANDIDATES = 12
+# To leave points out of a core may take so many steps of the simplex method each, and all together
+# so many, and so many times those of the core itself.
+EFFORT_A_POINT, EFFORT, SHARE = 8_000, 20_000, 4
+# Weights of a basis below this are rounding.
+LEAST_WEIGHT = 1e-11
+# Estimated size of a subtree: by how much its bound exceeds the cut-off, to this power, and
+# something for being one at all.
+GROWTH, LEAST_SIZE = 4.0, 1e-12
+# A branch hands on the rows whose scaled slack is below this.
+NEARLY_TIGHT = 0.02
+
+
+class Known(NamedTuple):
+    """Choices that a margin forbids whatever else is decided, as far as is known.
+
+    Parameters
+    ----------
+    level : (N, N) array
+        What the objective, but for prices, does not exceed if j serves i.
+    because : (N, N, m + 1) array of int
+        The points beside i that this leans on, −1 after the last.
+    """
+
+    level: Array
+    because: Integers
+
+
+class Branching(NamedTuple):
+    """A branching on the way from the root: who may serve a point.
+
+    Parameters
+    ----------
+    point : int
+        The point, −1 if there is none to branch on.
+    choices, bases : (n,) and (n, m) arrays of int
+        Who may serve it, and where those programs start.
+    done : (1,) array of int
+        How many of the choices are closed.
+    leaning : (N,) array of bool
+        What the proof leans on so far.
+    codes : array of int
+        Rows that the branches have at hand.
+    """
+
+    point: int
+    choices: Integers
+    bases: Integers
+    done: Integers
+    leaning: Mask
+    codes: Integers
+
+
+def new_known(N: int, m: int) -> Known:
+    """Return that nothing is known of `N` points in programs of `m` columns."""
+    return Known(np.full((N, N), np.inf), np.full((N, N, m + 1), -1, dtype=np.int32))
+
+
+@compiled
+def find_core(instance, root, work, state, cutoff, effort, known, core, closing, counts):
+    """Find a core among the points that are kept: with all of it no objective exceeds a cut-off.
+
+    Parameters
+    ----------
+    instance : Instance
+    root : Node
+        With nobody served.
+    work : Work
+    state : (N,) array of int
+        ``KEPT``, or ``LEFT_OUT``: of the latter none has rows, and any may serve.
+    cutoff : float
+        For the objective, but for prices.
+    effort : int
+        Steps of the simplex method, about, after which a proof is left.
+    known : Known
+        Used and added to.
+    core : (N,) array of bool, filled
+        The core. None of its points can be left out, as far as some effort says.
+    closing : Closing
+        Filled with what closed a branch.
+    counts : (2,) array of int
+        Linear programs and steps, added to.
+
+    Returns
+    -------
+    bool
+        Whether there is a core. If not, some metric may be better.
+    """
+    begun = counts[1]
+    if not _refute(instance, root, work, state, cutoff, effort, known, core, closing, counts):
+        return False
+    N, last = len(state), counts[1] + EFFORT + SHARE * (counts[1] - begun)
+    effort = min(effort, EFFORT_A_POINT)
+    trial, smaller = np.empty(N, np.int64), np.empty(N, np.bool_)
+    for point in range(N):
+        if not core[point] or counts[1] > last:
+            continue
+        for i in range(N):
+            trial[i] = KEPT if core[i] and i != point else LEFT_OUT
+        if _refute(instance, root, work, trial, cutoff, effort, known, smaller, closing, counts):
+            core[:] = smaller
+    return True
+
+
+@compiled
+def _refute(instance, root, work, state, cutoff, effort, known, core, closing, counts):
+    """Prove that no metric is better than a cut-off; returns whether that is so."""
+    rules, N = instance.rules, len(state)
+    served_by, allowed = np.full((N, rules.k), -1, np.int64), root.allowed.copy()
+    codes, basis, last = root.codes, root.basis, counts[1] + effort
+    path = [_nothing(root)]
+    path.pop()
+    while True:
+        node = Node(0.0, state, served_by, allowed, root.most, root.lower, root.upper, codes, basis)
+        n = load(instance, node, work, served_by)
+        status, n = solve_node(instance, state, served_by, work, n, cutoff, counts)
+        if status in (CUT_OFF, INFEASIBLE):
+            core[:] = False
+            _lean_on(instance, work, work.vertex, status, core)
+        elif status not in (OPTIMAL, LEANING) or counts[1] > last:
+            return False
+        else:
+            alone = len(path) == 0
+            branching = _branch(instance, node, work, n, cutoff, known, alone, closing, counts)
+            if branching.point < 0:
+                return False
+            if len(branching.choices) > 0:
+                path.append(branching)
+                basis = _choose(branching, served_by, allowed)
+                codes = branching.codes
+                continue
+            core[:] = branching.leaning
+        # Back to the last branching that matters and has a choice left.
+        while len(path) > 0:
+            branching = path[-1]
+            _take_back(branching, served_by)
+            if core[branching.point]:
+                for i in range(N):
+                    branching.leaning[i] = branching.leaning[i] or core[i]
+                branching.done[0] += 1
+                if branching.done[0] < len(branching.choices):
+                    basis = _choose(branching, served_by, allowed)
+                    codes = branching.codes
+                    break
+                core[:] = branching.leaning
+            for j in branching.choices:
+                allowed[branching.point, j] = True
+            path.pop()
+        if len(path) == 0:
+            return True
+
+
+@compiled
+def _nothing(root):
+    """Return that there is no point to branch on."""
+    return Branching(
+        -1,
+        np.empty(0, np.int64),
+        np.empty((0, len(root.lower)), np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(len(root.state), np.bool_),
+        root.codes,
+    )
+
+
+@compiled
+def _choose(branching, served_by, allowed):
+    """Make the next choice of a branching; returns the basis that its program starts from.
+
+    The choice is not allowed again below the branching: no set of servers comes twice.
+    """
+    point, choice = branching.point, branching.choices[branching.done[0]]
+    served_by[point, slot_of(served_by[point])] = choice
+    allowed[point, choice] = False
+    return branching.bases[branching.done[0]]
+
+
+@compiled
+def _take_back(branching, served_by):
+    """Take the choice that was made at a branching back."""
+    point = branching.point
+    served_by[point, slot_of(served_by[point]) - 1] = -1
+
+
+@inlined
+def _branch(instance, node, work, n, cutoff, known, alone, closing, counts):
+    """Try who may serve the most violated points, and return the branching on the best of them.
+
+    The best has the smallest estimated subtrees; one with a choice at most is taken at once. None
+    is returned where a metric at hand exceeds the cut-off.
+    """
+    rules, child, apart, N = instance.rules, work.child, instance.classes.apart, len(node.state)
+    best, best_size = _nothing(node), np.inf
+    points = violated(instance.classes, rules, node, work)
+    reached = min(work.separation.min(), instance.table.dmax)
+    if region_cost(instance.columns.cost, work.vertex.x) + reached > cutoff:
+        return best
+    codes = worth_keeping(work, n, NEARLY_TIGHT)
+    for i in points[:CANDIDATES]:
+        choices, bases = np.empty(N, np.int64), np.empty((N, len(child.x)), np.int64)
+        leaning, size, found = np.zeros(N, np.bool_), 0.0, 0
+        leaning[i] = True
+        near = nearest_fences(apart[i], rules, node.state, work.d[i])
+        for j in choices_of(rules, node, work.d[i], i, 0.0):
+            if size >= best_size:
+                break
+            if _is_known(known, node.state, cutoff, i, j, leaning):
+                continue
+            status, bound = try_choice(instance, node, work, n, i, j, near, cutoff, closing, counts)
+            if status in (CUT_OFF, INFEASIBLE):
+                if alone:
+                    _get_to_know(instance, work, status, cutoff, known, i, j)
+                _lean_on(instance, work, child, status, leaning)
+                continue
+            above = bound - cutoff if status == OPTIMAL else instance.table.dmax
+            size += max(above, 0.0) ** GROWTH + LEAST_SIZE
+            choices[found] = j
+            named(work.codes, child, bases[found])
+            found += 1
+        if size < best_size:
+            best_size = size
+            best = Branching(
+                i, choices[:found], bases[:found], np.zeros(1, np.int64), leaning, codes
+            )
+            if found <= 1:
+                break
+    return best
+
+
+@leaf
+def _is_known(known, state, cutoff, i, j, leaning):
+    """Whether it is known that j cannot serve i; if so, what that leans on is added."""
+    if known.level[i, j] > cutoff:
+        return False
+    for k in known.because[i, j]:
+        if k >= 0 and state[k] != KEPT:
+            return False
+    for k in known.because[i, j]:
+        if k >= 0:
+            leaning[k] = True
+    return True
+
+
+@compiled
+def _get_to_know(instance, work, status, cutoff, known, i, j):
+    """Note down that j cannot serve i, and what that leans on."""
+    leaning, found = np.zeros(len(known.level), np.bool_), 0
+    _lean_on(instance, work, work.child, status, leaning)
+    leaning[i] = False
+    because = known.because[i, j]
+    known.level[i, j] = cutoff
+    because[:] = -1
+    for k in range(len(leaning)):
+        if leaning[k]:
+            because[found] = k
+            found += 1
+
+
+@compiled
+def _lean_on(instance, work, vertex, status, leaning):
+    """Add the points whose rows close the program of a vertex."""
+    others, N, codes = instance.rules.others, len(leaning), work.codes
+    infeasible = status == INFEASIBLE
+    weights = work.scratch.direction if infeasible else vertex.multipliers
+    for r in range(len(weights)):
+        if vertex.basis[r] >= 0 and abs(weights[r]) > LEAST_WEIGHT:
+            _lean_on_row(codes[vertex.basis[r]], N, others, leaning)
+    entering = work.scratch.entering[0]
+    if infeasible and entering >= 0:
+        _lean_on_row(codes[entering], N, others, leaning)
+
+
+@leaf
+def _lean_on_row(code, N, others, leaning):
+    """Add the points that a row needs to be kept."""
+    if code >= FIRST_OF_REGION:
+        return
+    kind, i, k = code // (N * N), (code // N) % N, code % N
+    if kind >= SEPARATION:
+        leaning[i] = True
+    if kind >= BARE and others:
+        leaning[k] = True
