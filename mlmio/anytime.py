@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
     from mlmio.kernels.node import Closing, Node, Solution
     from mlmio.parametric import Parametric
 
+Found = TypeVar("Found")
+
 # The linear programs keep their rows to a tolerance, and break ties by a tiny cost; the optimum
 # is known no better.
 LEAST_GAP = 4e-8
 # Closed children kept as witnesses of the bound.
 WITNESSES = 50
+# Seconds between two looks at whether a search is to stop.
+PATIENCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,8 @@ class AnytimeSearch(ABC):
         self.began = perf_counter()
         self._random = np.random.default_rng(seed)
         self._closings = 0
+        # Read by the compiled loops.
+        self.halt = np.zeros(1, dtype=np.bool_)
 
     @property
     def gap(self) -> float:
@@ -129,6 +136,22 @@ class AnytimeSearch(ABC):
     @abstractmethod
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
         """Search until all is closed, or `stop` says so; `tell` hears where it stands."""
+
+    def attend(
+        self,
+        pool: ThreadPoolExecutor,
+        tasks: Sequence[Callable[[], Found]],
+        stop: Callable[[], bool],
+    ) -> list[Found]:
+        """Work tasks off on other threads, and halt their compiled loops once `stop` says so.
+
+        This thread must be free to hear of it: nothing interrupts compiled loops.
+        """
+        futures = [pool.submit(task) for task in tasks]
+        while wait(futures, PATIENCE).not_done:
+            if stop():
+                self.halt[0] = True
+        return [future.result() for future in futures]
 
     @property
     def progress(self) -> Progress:

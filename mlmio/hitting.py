@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -69,7 +70,7 @@ class HittingSearch(AnytimeSearch):
     ) -> None:
         super().__init__(problem, root, solution, threads, rel_gap, abs_gap, seed)
         instance = problem.instance
-        self._work = new_work(instance)
+        self._work = new_work(instance)._replace(halt=self.halt)
         self._known = new_known(len(instance.fixed), len(root.lower))
         self._cores = Cores()
         self._serial = count()
@@ -94,13 +95,15 @@ class HittingSearch(AnytimeSearch):
 
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
         """Search until all is closed, or `stop` says so; `tell` hears of every set of points."""
-        while self._heap and not stop():
-            entry = heapq.heappop(self._heap)
-            if entry.bound <= self.wanted:
-                self._heap.clear()
-                break
-            self._expand(entry, stop, tell)
-            tell(self.progress)
+        self.halt[0] = False
+        with ThreadPoolExecutor(1) as self._pool:
+            while self._heap and not stop():
+                entry = heapq.heappop(self._heap)
+                if entry.bound <= self.wanted:
+                    self._heap.clear()
+                    break
+                self._expand(entry, stop, tell)
+                tell(self.progress)
 
     def _expand(
         self, entry: _Open, stop: Callable[[], bool], tell: Callable[[Progress], None]
@@ -112,7 +115,7 @@ class HittingSearch(AnytimeSearch):
         if stop():
             self._push(max(deeper, here), entry.given_up, entry.kept)
         elif deeper > self.wanted:
-            self._branch(entry, deeper)
+            self._branch(entry, deeper, stop)
 
     def _level(self, points: int) -> float:
         """What must be exceeded, but for prices, where so many points are given up."""
@@ -139,7 +142,7 @@ class HittingSearch(AnytimeSearch):
         at_root, size = entry.given_up == self._forced, entry.given_up.bit_count()
         most, h, step, complete = self._removable(entry), 1, 1, True
         while h <= most and self._level(size + h) < self._most:
-            if self._hit_by(entry, h):
+            if self._hit_by(entry, h, stop):
                 h += 1
                 continue
             complete = False
@@ -152,24 +155,24 @@ class HittingSearch(AnytimeSearch):
         bound = self._cores.bound(entry.given_up, entry.kept, price, self._most, first=1)
         return bound - price * size
 
-    def _hit_by(self, entry: _Open, h: int) -> bool:
+    def _hit_by(self, entry: _Open, h: int, stop: Callable[[], bool]) -> bool:
         """Look for h + 1 cores, so that h further points hit not all of them."""
         level = self._level(entry.given_up.bit_count() + h)
         while True:
             apart = self._cores.apart(entry.given_up, entry.kept, level, h + 1)
             if len(apart) > h or 0 in apart:
                 return True
-            if not self._find_core(entry.given_up | sum(apart), level):
+            if not self._find_core(entry.given_up | sum(apart), level, stop):
                 return False
 
-    def _find_core(self, left_out: int, level: float) -> bool:
+    def _find_core(self, left_out: int, level: float, stop: Callable[[], bool]) -> bool:
         """Look for a core of a level without some points; returns whether there is one."""
         instance, root, work = self.problem.instance, self.root, self._work
         N = len(instance.fixed)
         state = np.where(points_of(left_out, N), LEFT_OUT, KEPT)
         core = np.empty(N, dtype=bool)
         closing = new_closing(N, instance.rules.k, len(root.lower))
-        if find_core(
+        arguments = (
             instance,
             root,
             work,
@@ -180,7 +183,11 @@ class HittingSearch(AnytimeSearch):
             core,
             closing,
             self.counts,
-        ):
+        )
+        (found,) = self.attend(self._pool, [lambda: find_core(*arguments)], stop)
+        if self.halt[0]:
+            return False
+        if found:
             self._cores.add(core, level)
             if closing.status[0] >= 0:
                 self.keep(Witness(root.lower, root.upper, closing))
@@ -202,7 +209,7 @@ class HittingSearch(AnytimeSearch):
         level, price = self._level(size), self.problem.instance.rules.price
         if level >= self._most or self._cores.apart(given_up, entry.kept, level, 1):
             return -np.inf
-        if given_up != self._forced and self._find_core(given_up, level):
+        if given_up != self._forced and self._find_core(given_up, level, stop):
             return -np.inf
         problem, root = self._keeping(given_up)
         search = Search(
@@ -243,12 +250,12 @@ class HittingSearch(AnytimeSearch):
         problem = replace(self.problem, instance=instance._replace(rules=rules, fixed=state))
         return problem, self.root._replace(state=state, allowed=allowed)
 
-    def _branch(self, entry: _Open, bound: float) -> None:
+    def _branch(self, entry: _Open, bound: float, stop: Callable[[], bool]) -> None:
         """Branch on which point of a core is given up."""
         given_up, kept, size = entry.given_up, entry.kept, entry.given_up.bit_count() + 1
         instance, level = self.problem.instance, self._level(size)
         hit = self._cores.smallest(given_up, kept, level)
-        if hit is None and self._find_core(given_up, level):
+        if hit is None and self._find_core(given_up, level, stop):
             hit = self._cores.smallest(given_up, kept, level)
         if hit is None:
             # Any point but those that are decided.

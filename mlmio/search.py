@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ class Search(AnytimeSearch):
         super().__init__(problem, root, solution, threads, rel_gap, abs_gap, seed)
         self._alternating_effort = 0
         self._serial = count()
-        self._work = [new_work(problem.instance) for _ in range(threads)]
+        self._work = [new_work(problem.instance)._replace(halt=self.halt) for _ in range(threads)]
         self._heap: list[_Open] = []
         self._settled = -np.inf
         self._root: Node | None = root
@@ -105,15 +106,17 @@ class Search(AnytimeSearch):
 
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
         """Search until all is closed, or `stop` says so; `tell` hears of every batch."""
+        self.halt[0] = False
         with ThreadPoolExecutor(self.threads) as pool:
             while self.open and not stop():
-                self._expand_batch(pool)
+                self._expand_batch(pool, stop)
                 tell(self.progress)
 
-    def _expand_batch(self, pool: ThreadPoolExecutor) -> None:
+    def _expand_batch(self, pool: ThreadPoolExecutor, stop: Callable[[], bool]) -> None:
         """Expand some nodes at the same time, and put away what became of them in order."""
-        probing = self._root is not None and self.problem.instance.rules.may_give_up
-        nodes = self._take()
+        root, entries = self._root, self._take()
+        nodes = [self._child(entry) for entry in entries] if root is None else [root]
+        probing = root is not None and self.problem.instance.rules.may_give_up
         solution, gap = self.solution, self.gap
         share = self._alternating_effort / max(1, _effort(self.counts))
         alternating = share <= SHARE_OF_ALTERNATIONS
@@ -124,28 +127,34 @@ class Search(AnytimeSearch):
                 for node in nodes[n :: self.threads]
             ]
 
-        if self.threads == 1:
-            found = [work_off(0)]
-        else:
-            found = list(pool.map(work_off, range(self.threads)))
-        for n in range(len(nodes)):
-            self._put_away(found[n % self.threads][n // self.threads])
+        parts = self.attend(pool, [partial(work_off, n) for n in range(self.threads)], stop)
+        found = [parts[n % self.threads][n // self.threads] for n in range(len(nodes))]
+        for one in found:
+            self._take_over(one)
+        if self.halt[0]:
+            # What was halted says nothing of its node.
+            self._root = root
+            for entry in entries:
+                heapq.heappush(self._heap, entry)
+            return
+        for one in found:
+            self._put_away(one)
 
-    def _take(self) -> list[Node]:
-        """Take the next nodes: the best bounds, or before there is a solution the newest."""
+    def _take(self) -> list[_Open]:
+        """Take the next nodes but the root: those of the best bounds."""
         if self._root is not None:
-            root, self._root = self._root, None
-            return [root]
-        nodes: list[Node] = []
+            self._root = None
+            return []
+        entries: list[_Open] = []
         most = 1 if self.threads == 1 else BATCH * self.threads
         wanted = self.wanted
-        while self._heap and len(nodes) < most:
+        while self._heap and len(entries) < most:
             first = heapq.heappop(self._heap)
             if -first.priority[0] > wanted:
-                nodes.append(self._child(first))
+                entries.append(first)
             else:
                 self._heap.clear()
-        return nodes
+        return entries
 
     def _child(self, entry: _Open) -> Node:
         """Make the node of an entry of the heap."""
@@ -194,13 +203,16 @@ class Search(AnytimeSearch):
             alternate(instance, root, work, best, ROUNDS, counts)
         return _Found(expanded, branches, best, closing, counts, _effort(counts) - before)
 
-    def _put_away(self, found: _Found) -> None:
-        """Take over what the expansion of a node found."""
-        self.nodes += 1
+    def _take_over(self, found: _Found) -> None:
+        """Take over what the expansion of a node found, and what it took."""
         self.counts += found.counts
         self._alternating_effort += found.alternating_effort
         if found.best.value[0] > self.solution.value[0]:
             self.solution = found.best
+
+    def _put_away(self, found: _Found) -> None:
+        """Close a node or put its children on the heap."""
+        self.nodes += 1
         node, branches = found.node, found.branches
         if found.closing.status[0] >= 0:
             self.keep(Witness(node.lower, node.upper, found.closing))

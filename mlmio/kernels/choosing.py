@@ -27,6 +27,7 @@ from mlmio.kernels.simplex import (
     CUT_OFF,
     INFEASIBLE,
     OPTIMAL,
+    STEP_LIMIT,
     compiled,
     inlined,
     objective,
@@ -134,6 +135,8 @@ def try_choice(instance, node, work, n, i, choice, near, cutoff, closing, counts
     table, program, codes = instance.table, work.program, work.codes
     child, scratch, served_by, state = work.child, work.scratch, node.served_by, node.state
     _copy_vertex(work.vertex, child)
+    if work.halt[0]:
+        return STEP_LIMIT, np.inf
     if choice == TO_GIVE_UP:
         # The program is that of the node.
         return OPTIMAL, np.inf

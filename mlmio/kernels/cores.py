@@ -146,6 +146,8 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
 @compiled
 def _refute(instance, root, work, state, cutoff, effort, known, core, closing, counts):
     """Prove that no metric is better than a cut-off; returns whether that is so."""
+    if _plunge(instance, root, work, state, cutoff, counts):
+        return False
     rules, N = instance.rules, len(state)
     served_by, allowed = np.full((N, rules.k), -1, np.int64), root.allowed.copy()
     codes, basis, last = root.codes, root.basis, counts[1] + effort
@@ -192,6 +194,41 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
 
 
 @compiled
+def _plunge(instance, root, work, state, cutoff, counts):
+    """Have the most violated point served by the nearest, again and again.
+
+    Returns whether that ends with a metric that exceeds a cut-off, which costs little beside a
+    search for one.
+    """
+    served_by, allowed = np.full((len(state), instance.rules.k), -1, np.int64), root.allowed.copy()
+    node = Node(
+        0.0, state, served_by, allowed, root.most, root.lower, root.upper, root.codes, root.basis
+    )
+    n = load(instance, node, work, served_by)
+    while True:
+        status, n = solve_node(instance, state, served_by, work, n, cutoff, counts)
+        if status not in (OPTIMAL, LEANING):
+            return False
+        points = violated(instance.classes, instance.rules, node, work)
+        if _exceeds(instance, work, cutoff):
+            return True
+        if len(points) == 0:
+            return False
+        choices = choices_of(instance.rules, node, work.d[points[0]], points[0], 0.0)
+        if len(choices) == 0:
+            return False
+        served_by[points[0], slot_of(served_by[points[0]])] = choices[0]
+        allowed[points[0], choices[0]] = False
+
+
+@inlined
+def _exceeds(instance, work, cutoff):
+    """Whether the metric at hand exceeds a cut-off, by the separations that were written last."""
+    reached = min(work.separation.min(), instance.table.dmax)
+    return region_cost(instance.columns.cost, work.vertex.x) + reached > cutoff
+
+
+@compiled
 def _nothing(root):
     """Return that there is no point to branch on."""
     return Branching(
@@ -233,8 +270,7 @@ def _branch(instance, node, work, n, cutoff, known, alone, closing, counts):
     rules, child, apart, N = instance.rules, work.child, instance.classes.apart, len(node.state)
     best, best_size = _nothing(node), np.inf
     points = violated(instance.classes, rules, node, work)
-    reached = min(work.separation.min(), instance.table.dmax)
-    if region_cost(instance.columns.cost, work.vertex.x) + reached > cutoff:
+    if _exceeds(instance, work, cutoff):
         return best
     codes = worth_keeping(work, n, NEARLY_TIGHT)
     for i in points[:CANDIDATES]:

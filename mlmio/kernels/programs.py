@@ -12,6 +12,7 @@ from mlmio.kernels.rows import (
     Array,
     Instance,
     Integers,
+    Mask,
     take_in,
     take_in_broken_region,
     take_in_violated,
@@ -19,6 +20,7 @@ from mlmio.kernels.rows import (
 from mlmio.kernels.simplex import (
     LEANING,
     OPTIMAL,
+    STEP_LIMIT,
     Program,
     Scratch,
     Vertex,
@@ -35,7 +37,10 @@ MOST_STEPS = np.int64(20_000)
 
 
 class Work(NamedTuple):
-    """Memory of one thread: rows at hand, and vertex and distances of node and child."""
+    """Memory of one thread: rows at hand, and vertex and distances of node and child.
+
+    Once ``halt`` is set, from another thread, every program ends undecided at once.
+    """
 
     program: Program
     codes: Integers
@@ -46,6 +51,7 @@ class Work(NamedTuple):
     child_d: Array
     row: Array
     separation: Array
+    halt: Mask
 
 
 def new_work(instance: Instance) -> Work:
@@ -72,6 +78,7 @@ def new_work(instance: Instance) -> Work:
         np.empty((N, N)),
         np.empty(N),
         np.empty(N),
+        np.zeros(1, dtype=np.bool_),
     )
 
 
@@ -99,6 +106,8 @@ def solve_node(instance, state, served_by, work, n, cutoff, counts):
     program, vertex, scratch = work.program, work.vertex, work.scratch
     codes, d, x = work.codes, work.d, work.vertex.x
     while True:
+        if work.halt[0]:
+            return STEP_LIMIT, n
         status, steps = simplex(program, n, vertex, scratch, cutoff, MOST_STEPS)
         counts[0] += 1
         counts[1] += steps

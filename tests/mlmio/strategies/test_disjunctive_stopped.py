@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from instances import disjunctive, iris, proven
+from instances import disjunctive, iris, proven, random_data
 
 import mlmio
 from mlmio import Dataset, Result
@@ -60,6 +60,16 @@ def test_at_a_limit_of_time(limit: float) -> None:
     assert result.status != "optimal"
     assert result.reason == "time_limit"
     assert "time limit" in result.message
+
+
+@pytest.mark.parametrize("more", ["", " + outliers(rho=0.05)"])
+def test_a_node_is_left_at_the_limit(more: str) -> None:
+    """With 152 parameters the first node alone takes a minute."""
+    data = random_data(0, (20, 20, 20), D=16, spread=0.5)
+    result = disjunctive(BASE + more, data, time_limit=0.5)
+    consistent(result)
+    assert result.reason == "time_limit"
+    assert result.solve_s < 10
 
 
 def logged_steps(spec: str, data: Dataset, threads: int) -> tuple[AnytimeSearch, list[Progress]]:
