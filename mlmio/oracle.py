@@ -89,9 +89,12 @@ class Oracle:
             twin[[i, k]] = twin[i] if twin[i] >= 0 else group
         first = np.unique(data.y, return_index=True)[1]
         apart = np.asarray(data.apart(first[:, None], first[None, :]), dtype=bool)
+        # Inside, points are sorted by class.
         y = data.y[self.rows].astype(np.int64)
-        self._classes = Classes(y, apart, twin[self.rows].astype(np.int64))
-        self._X = np.ascontiguousarray(data.X[self.rows].T)
+        self._order = order = np.argsort(y, kind="stable")
+        bounds = np.searchsorted(y[order], np.arange(len(apart) + 1))
+        self._classes = Classes(y[order], bounds, apart, twin[self.rows][order].astype(np.int64))
+        self._X = np.ascontiguousarray(data.X[self.rows][order].T)
         self._everyone = np.ones(len(y), dtype=bool)
 
     def nearest(
@@ -115,52 +118,63 @@ class Oracle:
         """
         from mlmio.kernels import distances
 
-        N = len(self.rows)
-        found = Neighborhood(
-            np.empty((N, k), np.int64),
-            np.empty((N, k)),
-            np.empty((N, q), np.int64),
-            np.empty((N, q)),
-        )
+        N, order = len(self.rows), self._order
+        served_by, fenced_by = np.empty((N, k), np.int64), np.empty((N, q), np.int64)
+        served_at, fenced_at = np.empty((N, k)), np.empty((N, q))
         with distances.threads_for(N):
             distances.nearest(
                 self._form(theta),
                 self._classes,
-                self._everyone if serving is None else serving,
-                self._everyone if fencing is None else fencing,
-                found.served_by,
-                found.served_at,
-                found.fenced_by,
-                found.fenced_at,
+                self._everyone if serving is None else serving[order],
+                self._everyone if fencing is None else fencing[order],
+                served_by,
+                served_at,
+                fenced_by,
+                fenced_at,
             )
-        return found
+        place = np.argsort(order)
+        return Neighborhood(
+            self._numbers(served_by[place]),
+            served_at[place],
+            self._numbers(fenced_by[place]),
+            fenced_at[place],
+        )
+
+    def _numbers(self, sorted_by_class: Pairs) -> Pairs:
+        """The numbers of points that are given by their places, −1 where there is none."""
+        return np.where(sorted_by_class >= 0, self._order[sorted_by_class], -1)
 
     def violated(
         self, theta: Array, dmin: float, dmax: float
     ) -> tuple[tuple[Pairs, Array], tuple[Pairs, Array]]:
-        """Return, for every point, the pair that breaks a bound of the distance most.
+        """Return pairs that break a bound of the distance, among them those that break it most.
 
         Returns
         -------
         ((pairs, amounts), (pairs, amounts))
             Pairs i < j with d_ij > d_max, then those below their least distance: d_min between
-            classes, else 0. Each with by how much, the largest first. If both are empty then no
-            pair at all breaks a bound.
+            classes, else 0. Each with by how much, the largest first. Every point has a few at
+            most. If both are empty then no pair at all breaks a bound.
         """
         from mlmio.kernels import distances
 
         N = len(self.rows)
         index, value = np.empty((3, N), np.int64), np.empty((3, N))
         with distances.threads_for(N):
-            distances.extremes(self._form(theta), self._classes, index, value)
-        points = np.arange(N)
-        far = _sorted_pairs(points, index[0], value[0] - dmax)
-        near = _sorted_pairs(
-            np.concatenate([points, points]),
-            np.concatenate([index[1], index[2]]),
-            np.concatenate([-value[1], dmin - value[2]]),
+            distances.violations(self._form(theta), self._classes, dmin, dmax, index, value)
+        bounds = np.array([[dmax], [0.0], [dmin]])
+        return (
+            self._worst_first(index[:1], value[:1], bounds[:1]),
+            self._worst_first(index[1:], value[1:], bounds[1:]),
         )
-        return far, near
+
+    def _worst_first(self, others: Pairs, d: Array, bounds: Array) -> tuple[Pairs, Array]:
+        """Pairs of the points with others, and by how much they break bounds, the largest first."""
+        kind, point = np.nonzero(others >= 0)
+        amount = np.abs(d[kind, point] - bounds[kind, 0])
+        worst = np.argsort(-amount, kind="stable")
+        pairs = self._order[np.column_stack([point, others[kind, point]])[worst]]
+        return np.sort(pairs, axis=1), amount[worst]
 
     def _form(self, theta: Array) -> Form:
         """Lay θ out for the inner loop."""
@@ -204,12 +218,3 @@ def _higher(D: int, orders: tuple[int, ...]) -> tuple[NDArray[np.int64], Array]:
         sets.append(filled)
         weights.append(multiplicities(D, order))
     return np.concatenate(sets).astype(np.int64), np.concatenate(weights)
-
-
-def _sorted_pairs(points: Pairs, others: Pairs, amount: Array) -> tuple[Pairs, Array]:
-    """Different pairs with a positive amount, the largest first."""
-    positive = np.flatnonzero((amount > 0) & (others >= 0))
-    positive = positive[np.argsort(-amount[positive], kind="stable")]
-    pairs = np.sort(np.column_stack([points[positive], others[positive]]), axis=1)
-    first = np.sort(np.unique(pairs, axis=0, return_index=True)[1])
-    return pairs[first], amount[positive][first]

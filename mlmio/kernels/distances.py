@@ -1,7 +1,8 @@
-"""Distances of one point to all others, and what is nearest and farthest among them.
+"""Distances of one point to others, and what is nearest and farthest among them.
 
-Points are kept as columns, so that the inner loops run over the other points. A row of distances
-is never kept longer than it is looked at: memory grows with N, not with N².
+Points are kept as columns, sorted by class, so that the inner loops run over other points that are
+all of one class. Their distances are never kept longer than they are looked at: memory grows with
+N, not with N².
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from mlmio.kernels.simplex import compiled
 Array = NDArray[np.float64]
 
 ROWS_A_TASK = 64
+# Distances at once: they and the coordinates that they come from stay in the cache.
+TILE = 1024
 
 parallel = numba.njit(
     cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract", "nsz"}
@@ -58,7 +61,9 @@ class Classes(NamedTuple):
     Parameters
     ----------
     y : (N,) array of int
-        Class of each point.
+        Class of each point, in rising order.
+    first : (C + 1,) array of int
+        The first point of each class, and N.
     apart : (C, C) array of bool
         Which classes differ.
     twin : (N,) array of int
@@ -66,33 +71,43 @@ class Classes(NamedTuple):
     """
 
     y: NDArray[np.int64]
+    first: NDArray[np.int64]
     apart: NDArray[np.bool_]
     twin: NDArray[np.int64]
 
 
 @compiled
-def distance_row(form, i, d):
-    """Write the distances of point i to all points into `d`."""
-    D, N = form.X.shape
-    for j in range(N):
-        d[j] = 0.0
-    for p in range(D):
-        weight, x = form.a[p], form.X[p, i]
+def distance_tile(form, i, first, d):
+    """Write into `d` the distances of point i to as many points, from `first` on."""
+    last = first + len(d)
+    for t in range(len(d)):
+        d[t] = 0.0
+    for p in range(len(form.X)):
+        weight, x, others = form.a[p], form.X[p, i], form.X[p, first:last]
         if weight != 0.0:
-            for j in range(N):
-                d[j] += weight * abs(x - form.X[p, j])
+            for t in range(len(d)):
+                d[t] += weight * abs(x - others[t])
     for r in range(len(form.sign)):
-        sign, value = form.sign[r], form.Y[r, i]
-        for j in range(N):
-            difference = value - form.Y[r, j]
-            d[j] += sign * difference * difference
+        sign, value, others = form.sign[r], form.Y[r, i], form.Y[r, first:last]
+        for t in range(len(d)):
+            difference = value - others[t]
+            d[t] += sign * difference * difference
     for m in range(len(form.weight)):
-        for j in range(N):
+        for t in range(len(d)):
             product = form.weight[m]
             for p in form.sets[m]:
                 if p >= 0:
-                    product *= abs(form.X[p, i] - form.X[p, j])
-            d[j] += product
+                    product *= abs(form.X[p, i] - form.X[p, first + t])
+            d[t] += product
+
+
+@compiled
+def _beyond(d, least, most):
+    """Whether a distance is below the least or above the most: without branches, to be fast."""
+    count = 0
+    for t in range(len(d)):
+        count += (d[t] < least) | (d[t] > most)
+    return count > 0
 
 
 @compiled
@@ -135,58 +150,86 @@ def nearest(form, classes, serving, fencing, served_by, served_at, fenced_by, fe
     """
     N = form.X.shape[1]
     for task in numba.prange((N + ROWS_A_TASK - 1) // ROWS_A_TASK):
-        d = np.empty(N)
-        for i in range(task * ROWS_A_TASK, min(N, (task + 1) * ROWS_A_TASK)):
-            distance_row(form, i, d)
+        memory = np.empty(TILE)
+        points = range(task * ROWS_A_TASK, min(N, (task + 1) * ROWS_A_TASK))
+        for i in points:
             served_by[i] = -1
             fenced_by[i] = -1
             served_at[i] = np.inf
             fenced_at[i] = np.inf
-            own, farthest_served, farthest_fence = classes.y[i], np.inf, np.inf
-            for j in range(N):
-                other = classes.y[j]
-                if other == own:
-                    if d[j] < farthest_served and j != i and serving[j]:
-                        _insert(served_by[i], served_at[i], j, d[j])
-                        farthest_served = served_at[i, -1]
-                elif d[j] < farthest_fence and fencing[j] and classes.apart[own, other]:
-                    _insert(fenced_by[i], fenced_at[i], j, d[j])
-                    farthest_fence = fenced_at[i, -1]
+        for other in range(len(classes.apart)):
+            for first in range(classes.first[other], classes.first[other + 1], TILE):
+                d = memory[: min(TILE, classes.first[other + 1] - first)]
+                for i in points:
+                    if classes.y[i] == other:
+                        distance_tile(form, i, first, d)
+                        _keep_nearest(i, first, d, serving, served_by[i], served_at[i])
+                    elif classes.apart[classes.y[i], other]:
+                        distance_tile(form, i, first, d)
+                        _keep_nearest(i, first, d, fencing, fenced_by[i], fenced_at[i])
+
+
+@compiled
+def _keep_nearest(i, first, d, counting, index, value):
+    """Insert those of a tile that count and are nearer than the last; i itself does not."""
+    last = len(value) - 1
+    if not _beyond(d, value[last], np.inf):
+        return
+    for t in range(len(d)):
+        if d[t] < value[last] and counting[first + t] and first + t != i:
+            _insert(index, value, first + t, d[t])
 
 
 @parallel
-def extremes(form, classes, index, value):
-    """For every point, its farthest point, and the nearest of its class and of other classes.
+def violations(form, classes, dmin, dmax, index, value):
+    """For every point, the later points that break the bounds of the distance most.
 
-    Pairs that need not be apart do not count.
+    Later ones only, so that every pair is looked at once. Pairs that need not be apart do not
+    count.
 
     Parameters
     ----------
     form, classes
         Metric and classes.
+    dmin, dmax : float
+        Least distance of points that are apart, and greatest of any.
     index : (3, N) array of int, filled
-        The points: farthest, nearest not apart, nearest apart; −1 where there is none.
+        The points: farthest beyond d_max, nearest below zero of those not apart, nearest below
+        d_min of those apart; −1 where there is none.
     value : (3, N) array, filled
-        Their distances, ∓ infinite where there is none.
+        Their distances, the bounds where there is none.
     """
     N = form.X.shape[1]
-    for task in numba.prange((N + ROWS_A_TASK - 1) // ROWS_A_TASK):
-        d = np.empty(N)
-        for i in range(task * ROWS_A_TASK, min(N, (task + 1) * ROWS_A_TASK)):
-            distance_row(form, i, d)
-            own = classes.y[i]
-            far, near, across = -np.inf, np.inf, np.inf
-            far_by, near_by, across_by = -1, -1, -1
-            for j in range(N):
-                if d[j] > far and j != i:
-                    far, far_by = d[j], j
-                if d[j] < across:
-                    if classes.apart[own, classes.y[j]]:
-                        if classes.twin[i] < 0 or classes.twin[i] != classes.twin[j]:
-                            across, across_by = d[j], j
-                    elif d[j] < near and j != i:
-                        near, near_by = d[j], j
-                elif d[j] < near and j != i and not classes.apart[own, classes.y[j]]:
-                    near, near_by = d[j], j
-            index[0, i], index[1, i], index[2, i] = far_by, near_by, across_by
-            value[0, i], value[1, i], value[2, i] = far, near, across
+    tasks = (N + ROWS_A_TASK - 1) // ROWS_A_TASK
+    for task in numba.prange(tasks):
+        memory = np.empty(TILE)
+        # The first points have most work: the last ones are done between them.
+        place = tasks - 1 - task // 2 if task % 2 else task // 2
+        points = range(place * ROWS_A_TASK, min(N, (place + 1) * ROWS_A_TASK))
+        for i in points:
+            index[:, i] = -1
+            value[0, i], value[1, i], value[2, i] = dmax, 0.0, dmin
+        for other in range(len(classes.apart)):
+            for start in range(classes.first[other], classes.first[other + 1], TILE):
+                stop = min(start + TILE, classes.first[other + 1])
+                for i in points:
+                    first = max(start, i + 1)
+                    if first < stop:
+                        d = memory[: stop - first]
+                        distance_tile(form, i, first, d)
+                        _keep_worst(classes, i, first, d, index[:, i], value[:, i])
+
+
+@compiled
+def _keep_worst(classes, i, first, d, index, value):
+    """Keep what breaks the bounds more than what is kept; all of a tile are of one class."""
+    apart = classes.apart[classes.y[i], classes.y[first]]
+    kind = 2 if apart else 1
+    if not _beyond(d, value[kind], value[0]):
+        return
+    for t in range(len(d)):
+        if d[t] > value[0]:
+            value[0], index[0] = d[t], first + t
+        twins = apart and classes.twin[i] >= 0 and classes.twin[i] == classes.twin[first + t]
+        if d[t] < value[kind] and not twins:
+            value[kind], index[kind] = d[t], first + t

@@ -144,24 +144,23 @@ def test_rows_are_numbered_anew(orders: tuple[int, ...]) -> None:
     assert found.fenced_by.tolist() == nearest_by_loops(d[among], other_class(data)[among], 1)[0]
 
 
-def violated_by_loops(
+def violated_pairs(
     d: np.ndarray, least: np.ndarray, dmax: float
 ) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
     """Every pair that breaks a bound, and by how much."""
-    far, near = {}, {}
-    for i in range(len(d)):
-        for j in range(i + 1, len(d)):
-            if d[i, j] > dmax:
-                far[i, j] = d[i, j] - dmax
-            if d[i, j] < least[i, j]:
-                near[i, j] = least[i, j] - d[i, j]
+    later = np.triu(np.ones(d.shape, dtype=bool), 1)
+    far = {(i, j): d[i, j] - dmax for i, j in np.argwhere(later & (d > dmax)).tolist()}
+    near = {(i, j): least[i, j] - d[i, j] for i, j in np.argwhere(later & (d < least)).tolist()}
     return far, near
 
 
 def check_violated(
-    found: tuple[np.ndarray, np.ndarray], broken: dict[tuple[int, int], float], N: int
+    found: tuple[np.ndarray, np.ndarray], broken: dict[tuple[int, int], float], data: Dataset
 ) -> None:
-    """The worst pair of every point is there, and nothing that is not broken."""
+    """Nothing that is not broken, and of every point the worst pair with those after it.
+
+    After it means by class, and within a class by number: so every pair is looked at once.
+    """
     pairs, amounts = found
     got = dict(zip(map(tuple, pairs.tolist()), amounts.tolist(), strict=True))
     assert len(got) == len(pairs)
@@ -169,11 +168,14 @@ def check_violated(
     for pair, amount in got.items():
         # A pair at the bound itself is broken by rounding, or not at all.
         assert amount == pytest.approx(broken.get(pair, 0.0), abs=1e-12)
-    for i in range(N):
-        worst = max((a for pair, a in broken.items() if i in pair), default=0.0)
-        assert max((a for pair, a in got.items() if i in pair), default=0.0) == pytest.approx(
+    place = np.argsort(np.argsort(data.y, kind="stable"))
+    for i in range(data.N):
+        later = [pair for pair in broken if i in pair and place[list(pair)].min() == place[i]]
+        worst = max((broken[pair] for pair in later), default=0.0)
+        assert max((got[pair] for pair in later if pair in got), default=0.0) == pytest.approx(
             worst, abs=1e-12
         )
+    assert max(got.values()) == pytest.approx(max(broken.values()), abs=1e-12)
 
 
 @pytest.mark.parametrize("orders", ORDERS, ids=str)
@@ -184,11 +186,37 @@ def test_bounds_that_are_violated(seed: int, orders: tuple[int, ...]) -> None:
     # Some pairs of two classes are too near whatever the signs of the parameters.
     dmin, dmax = float(np.quantile(d[other_class(data)], 0.3)), float(np.quantile(d, 0.8))
     far, near = Oracle(data, orders).violated(theta, dmin, dmax)
-    broken = violated_by_loops(d, np.where(other_class(data), dmin, 0.0), dmax)
+    broken = violated_pairs(d, np.where(other_class(data), dmin, 0.0), dmax)
     assert broken[0]
     assert broken[1]
-    check_violated(far, broken[0], data.N)
-    check_violated(near, broken[1], data.N)
+    check_violated(far, broken[0], data)
+    check_violated(near, broken[1], data)
+
+
+def test_bounds_among_more_points_than_one_tile_holds() -> None:
+    """Two classes of more points than are looked at at once, and three of one point each."""
+    data = points(7, (1, 1300, 1, 1100, 1), D=2)
+    d = np.abs(data.X[:, None] - data.X[None, :]).sum(axis=2)
+    dmin, dmax = float(np.quantile(d[other_class(data)], 1e-4)), float(np.quantile(d, 1 - 1e-4))
+    far, near = Oracle(data, (1,)).violated(np.ones(2), dmin, dmax)
+    broken = violated_pairs(d, np.where(other_class(data), dmin, 0.0), dmax)
+    check_violated(far, broken[0], data)
+    check_violated(near, broken[1], data)
+
+
+def test_the_nearest_of_more_points_than_one_tile_holds() -> None:
+    data = points(7, (1, 1300, 1, 1100, 1), D=2)
+    theta, d = theta_and_distances(data, (1, 2))
+    found = Oracle(data, (1, 2)).nearest(theta, k=3, q=2)
+    some = np.append(np.arange(0, data.N, 97), np.flatnonzero(np.isin(data.y, (0, 2, 4))))
+    for allowed, by, at in (
+        (same_class(data), found.served_by, found.served_at),
+        (other_class(data), found.fenced_by, found.fenced_at),
+    ):
+        expected = np.sort(np.where(allowed, d, np.inf)[some], axis=1)[:, : at.shape[1]]
+        np.testing.assert_allclose(at[some], expected, atol=1e-12)
+        reached = np.where(by >= 0, np.take_along_axis(d, by, axis=1), np.inf)
+        np.testing.assert_allclose(reached, at, atol=1e-12)
 
 
 def test_nothing_is_violated() -> None:
