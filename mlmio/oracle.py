@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+# A sample has so many points of a class, where there are.
+LEAST_OF_A_CLASS = 50
+
 
 @dataclass(frozen=True)
 class Neighborhood:
@@ -82,6 +85,7 @@ class Oracle:
     ) -> None:
         from mlmio.kernels.distances import Classes
 
+        self._data, self._exempt = data, exempt
         self.rows = np.arange(data.N) if rows is None else rows
         self.D, self.orders = data.D, tuple(orders)
         twin = np.full(data.N, -1)
@@ -96,6 +100,10 @@ class Oracle:
         self._classes = Classes(y[order], bounds, apart, twin[self.rows][order].astype(np.int64))
         self._X = np.ascontiguousarray(data.X[self.rows][order].T)
         self._everyone = np.ones(len(y), dtype=bool)
+
+    def of(self, rows: Pairs) -> Oracle:
+        """Return the oracle of some of the data's points."""
+        return Oracle(self._data, self.orders, self._exempt, rows)
 
     def nearest(
         self,
@@ -218,3 +226,24 @@ def _higher(D: int, orders: tuple[int, ...]) -> tuple[NDArray[np.int64], Array]:
         sets.append(filled)
         weights.append(multiplicities(D, order))
     return np.concatenate(sets).astype(np.int64), np.concatenate(weights)
+
+
+def class_sample(data: Dataset, size: int, seed: int) -> Pairs:
+    """Draw points that stand for all, about `size`, of every class in its share and at least some.
+
+    Parameters
+    ----------
+    data : Dataset
+        The points.
+    size : int
+        How many.
+    seed : int
+        Of the draw.
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
+    for c in range(data.n_classes):
+        members = np.flatnonzero(data.y == c)
+        wanted = max(LEAST_OF_A_CLASS, round(size * len(members) / data.N))
+        rows.append(rng.choice(members, min(wanted, len(members)), replace=False))
+    return np.sort(np.concatenate(rows))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.errors import DataError
-from mlmio.oracle import Oracle
+from mlmio.oracle import Oracle, class_sample
 from mlmio.outline import region_of
 from mlmio.series import multisets
 from mlmio.solvers.highs import run_linear, silent_highs
@@ -29,6 +29,10 @@ Pairs = NDArray[np.intp]
 
 TOLERANCE = 1e-9
 ROWS_A_ROUND = 200
+# Above this many points the rows of a sample of so many come first.
+SAMPLE = 5000
+# Pairs too far, and too near, whose points join it after a look at all.
+JOINING = 1500
 #: Share of d_max that solvers resolve: a smaller d_min would hold nothing away from zero.
 LEAST_SEPARATION = 1e-5
 # With more parameters than this the LP of them all may take minutes.
@@ -113,7 +117,11 @@ class RegionProgram:
         import highspy
 
         self.context = context
-        self.oracle = Oracle(context.data, context.orders, context.exempt)
+        self.everyone = Oracle(context.data, context.orders, context.exempt)
+        self.some: Oracle | None = None
+        if context.data.N > SAMPLE:
+            # A look at all pairs takes longer than many programs: few are left to look at.
+            self.some = self.everyone.of(class_sample(context.data, SAMPLE, seed=0))
         # A row is added once: the solver, which drops tiny coefficients, may leave it violated.
         self.added: set[tuple[float, int, int]] = set()
         self.infinity = highspy.kHighsInf
@@ -176,12 +184,33 @@ class RegionProgram:
         return solution[: self.P], float(solution[self.t])
 
     def add_violated(self, theta: Array, t: float) -> int:
-        """Add the most violated rows; returns how many."""
+        """Add the most violated rows; returns how many.
+
+        All pairs are looked at where nothing is violated among some points, which the points of
+        the pairs found then join: what is extreme under one metric is so under others.
+        """
+        if self.some is None:
+            return self._add_worst(self._worst(self.everyone, theta, t))
+        added = self._add_worst(self._worst(self.some, theta, t))
+        if not added:
+            worst = self._worst(self.everyone, theta, t)
+            added = self._add_worst(worst)
+            joining = [pairs[:JOINING].ravel() for pairs in worst]
+            self.some = self.everyone.of(np.unique(np.concatenate([self.some.rows, *joining])))
+        return added
+
+    def _worst(self, oracle: Oracle, theta: Array, t: float) -> list[Pairs]:
+        """Pairs of the points of an oracle that are too far, and too near, the worst first."""
+        return [
+            oracle.rows[pairs[amounts > 10 * TOLERANCE]]
+            for pairs, amounts in oracle.violated(theta, t, self.context.dmax)
+        ]
+
+    def _add_worst(self, worst: Sequence[Pairs]) -> int:
+        """Add the rows of the first of the pairs that are too far, and too near."""
         before = len(self.added)
-        for sign, (pairs, amounts) in zip(
-            (1.0, -1.0), self.oracle.violated(theta, t, self.context.dmax), strict=True
-        ):
-            self.require(pairs[amounts > 10 * TOLERANCE].tolist(), sign)
+        for sign, pairs in zip((1.0, -1.0), worst, strict=True):
+            self.require(pairs.tolist(), sign)
         return len(self.added) - before
 
     def require(self, pairs: Sequence[Sequence[int]], sign: float) -> None:
@@ -207,7 +236,10 @@ class RegionProgram:
 
     def answer(self, theta: Array, t: float) -> Separation:
         """Read the optimum: δ* and the crossing pair that is nearest there."""
-        # Those that are nearer than t + 1 are all pairs; the most violated comes first.
-        _, (pairs, _) = self.oracle.violated(theta, t + 1.0, np.inf)
+        # Those that are nearer than t + 1 are all pairs; the most violated comes first. Whose row
+        # holds t down is among some.
+        oracle = self.some or self.everyone
+        _, (pairs, _) = oracle.violated(theta, t + 1.0, np.inf)
+        pairs = oracle.rows[pairs]
         i, k = pairs[self.context.data.apart(*pairs.T)][0].tolist()
         return Separation(t, (i, k))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mlmio.assembly import evaluate
 from mlmio.data.validation import whole_number
 from mlmio.errors import SolverError
-from mlmio.oracle import Neighborhood, Oracle
+from mlmio.oracle import Neighborhood, Oracle, class_sample
 from mlmio.outline import GivingUp, Majority, Outline, Serving, Softening, outline
 from mlmio.softened import Active, Softened
 from mlmio.solvers.base import Answer, Options, Solver
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Pairs = NDArray[np.intp]
 
 STARTS = 8
 ROUNDS = 8
@@ -49,7 +48,6 @@ MANY = 3000
 # What a point lacks is priced by the price of giving it up over what it lacked before, at least
 # this: the concave count of points by its tangent.
 LEAST_LACK = 0.02
-LEAST_OF_A_CLASS = 50
 # Bounds of distances are broken by no more than this: the certificate tolerates 1e-6.
 ACCEPTED = 9e-7
 
@@ -206,7 +204,7 @@ class Alternation:
         self.everyone = Oracle(data, context.orders, context.exempt)
         self.sample = self.everyone
         if data.N > SAMPLE:
-            rows = _sample(data, seed)
+            rows = class_sample(data, SAMPLE, seed)
             self.sample = Oracle(data, context.orders, context.exempt, rows)
         self.best = Best(-np.inf, None, np.zeros(data.N, dtype=bool))
         self.starts = 0
@@ -327,18 +325,7 @@ class Alternation:
         return all(amounts.max(initial=0.0) <= ACCEPTED for _, amounts in (far, near))
 
 
-def _sample(data: Dataset, seed: int) -> Pairs:
-    """Points that stand for all, of every class in its share and at least some."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for c in range(data.n_classes):
-        members = np.flatnonzero(data.y == c)
-        wanted = max(LEAST_OF_A_CLASS, round(SAMPLE * len(members) / data.N))
-        rows.append(rng.choice(members, min(wanted, len(members)), replace=False))
-    return np.sort(np.concatenate(rows))
-
-
-def give_up(sketch: Outline, rows: Pairs, separation: Array) -> Mask:
+def give_up(sketch: Outline, rows: NDArray[np.intp], separation: Array) -> Mask:
     """Give up the points of least separation, so many that λ − ρ Σ z is largest.
 
     Exact for ``excuse``, with the floor of every class: λ is the separation of the first point

@@ -121,6 +121,35 @@ def test_hundreds_of_parameters_are_no_trouble() -> None:
     assert 0 < outline(mlmio.compose("linear + quadratic + nearest"), data).context.dmin <= 0.01
 
 
+@pytest.mark.parametrize("exempt", [0, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sample_comes_first_and_all_pairs_last(
+    seed: int, exempt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same δ*, with few looks at all pairs."""
+    data = random_data(seed, (120, 80), spread=0.5)
+    X = data.X.copy()
+    X[120 : 120 + exempt] = X[:exempt]
+    data = Dataset(X, data.y, scale="none")
+    spec = f"{TERMS[1, 2]} + nearest + outliers(rho=0.1) + bounded(duplicates='outlier')"
+    context = outline(mlmio.compose(spec), data).context
+    whole = separation.largest_separation(context, None)
+    looks = []
+    violated = separation.Oracle.violated
+
+    def counted(self, *asked):
+        looks.append(len(self.rows))
+        return violated(self, *asked)
+
+    monkeypatch.setattr("mlmio.separation.SAMPLE", 20)
+    monkeypatch.setattr("mlmio.separation.JOINING", 5)
+    monkeypatch.setattr(separation.Oracle, "violated", counted)
+    found = separation.largest_separation(context, None)
+    assert found.value == pytest.approx(whole.value, abs=1e-8)
+    assert data.y[found.pair[0]] != data.y[found.pair[1]]
+    assert 0 < looks.count(data.N) < len(looks) / 2
+
+
 @pytest.mark.parametrize("orders", [(2,), (1, 2)])
 @pytest.mark.parametrize("seed", range(3))
 def test_without_products_it_is_a_lower_bound(
