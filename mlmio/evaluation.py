@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Distances computed at once: bounds the memory of a block of rows to about 32 MB.
-BLOCK_BYTES = 32 * 2**20
+# Distances computed at once: a block of rows that stays in the cache while it is looked at.
+BLOCK_BYTES = 2 * 2**20
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,11 @@ class Evaluation:
 
     def distances(self, rows: NDArray[np.intp]) -> Array:
         """Distances of the points `rows` to all points, an (n, N) array."""
-        return self.metric.scaled_distance(self.data.X[rows], self.data.X)
+        return self._distances_to_all(self.data.X[rows])
+
+    @cached_property
+    def _distances_to_all(self) -> Callable[[Array], Array]:
+        return self.metric.scaled_distance_to(self.data.X)
 
     def pair_distances(self, pairs: NDArray[np.intp]) -> Array:
         """Distances of the (M, 2) pairs of points."""
@@ -160,7 +165,7 @@ class Evaluation:
             Some of the points, and their distances.
         """
         points = np.arange(self.data.N) if of is None else of
-        step = max(1, BLOCK_BYTES // (8 * self.data.N * max(1, self.data.D)))
+        step = max(1, BLOCK_BYTES // (8 * self.data.N))
         for start in range(0, len(points), step):
             rows = points[start : start + step]
             yield rows, self.distances(rows)

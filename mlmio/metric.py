@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -155,22 +155,35 @@ class Metric:
 
     def scaled_distance(self, X: Array, Y: Array) -> Array:
         """Distances between points that are already in the metric's scaled coordinates."""
+        return self.scaled_distance_to(Y)(X)
+
+    def scaled_distance_to(self, Y: Array) -> Callable[[Array], Array]:
+        """Return the function of X that gives :meth:`scaled_distance` for this Y.
+
+        Where it is called for few points at a time, what is done for all of Y is done once.
+        """
         from scipy.spatial.distance import cdist
 
-        result = np.zeros((len(X), len(Y)))
-        mapped = [(sign, X @ root, Y @ root, kind) for sign, root, kind in self._parts]
+        mapped = [(sign, root, Y @ root, kind) for sign, root, kind in self._parts]
         higher = [order for order in self.orders if order > 2]
         width = max([1, *(parameter_count(self.D, order) for order in higher)])
         step = max(1, BLOCK_BYTES // (8 * max(1, len(Y)) * width))
-        for start in range(0, len(X), step):
-            rows = slice(start, start + step)
-            for sign, left, right, kind in mapped:
-                result[rows] += sign * cdist(left[rows], right, kind)
-            for order in higher:
-                delta = X[rows, None, :] - Y[None, :, :]
-                phi = features(delta.reshape(-1, self.D), order)
-                result[rows] += (phi @ self.entries(order)).reshape(result[rows].shape)
-        return result
+
+        def distance(X: Array) -> Array:
+            result = np.zeros((len(X), len(Y)))
+            for start in range(0, len(X), step):
+                rows = slice(start, start + step)
+                for sign, root, right, kind in mapped:
+                    part = cdist(X[rows] @ root, right, kind)
+                    part *= sign
+                    result[rows] += part
+                for order in higher:
+                    delta = X[rows, None, :] - Y[None, :, :]
+                    phi = features(delta.reshape(-1, self.D), order)
+                    result[rows] += (phi @ self.entries(order)).reshape(result[rows].shape)
+            return result
+
+        return distance
 
     @cached_property
     def _parts(self) -> list[tuple[float, Array, str]]:

@@ -20,6 +20,9 @@ from mlmio.solvers.starts import start_from
 from mlmio.solvers.trajectory import concluded
 from mlmio.strategies.base import Outcome, Strategy
 
+# Two computations of an objective of about one may differ by this.
+ROUNDING = 1e-12
+
 
 def solve(
     composition: Composition | Block | str,
@@ -171,4 +174,5 @@ def _understated(result: Result) -> bool:
     certificate, objective = result.certificate, result.objective
     if certificate is None or objective is None or certificate.violations:
         return False
-    return certificate.objective > objective
+    # Not by rounding alone, for which a second look at all pairs would be a waste.
+    return certificate.objective > objective + ROUNDING * max(1.0, abs(objective))

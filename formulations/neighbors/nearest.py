@@ -137,10 +137,11 @@ class Nearest(Block):
         for rows, distances in evaluation.blocks():
             may_serve = data.together_rows(rows) & evaluation.serves[None, :]
             masked = np.where(may_serve, distances, np.inf)
-            chosen[rows] = np.argsort(masked, axis=1, kind="stable")[:, : self.k]
-            short = ~np.isfinite(np.take_along_axis(masked, chosen[rows], axis=1))
-            chosen[rows] = np.where(short, -1, chosen[rows])
-            evaluation.reach[rows] = np.take_along_axis(masked, chosen[rows][:, -1:], axis=1)[:, 0]
+            near = np.argpartition(masked, self.k - 1, axis=1)[:, : self.k]
+            at = np.take_along_axis(masked, near, axis=1)
+            order = np.lexsort((near, at))
+            chosen[rows] = np.take_along_axis(np.where(np.isfinite(at), near, -1), order, axis=1)
+            evaluation.reach[rows] = at.max(axis=1)
             other = np.where(data.apart_rows(rows) & evaluation.in_force(rows), distances, np.inf)
             nearest_other[rows] = other.min(axis=1)
         chosen[~evaluation.kept] = -1

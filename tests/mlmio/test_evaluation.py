@@ -122,3 +122,18 @@ def test_a_metric_beyond_the_bounds_is_scaled_to_the_largest_distance() -> None:
     assert scaled is not None
     assert scaled.a.tolist() == [1.0]
     assert evaluate("").scaled_in() is None
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_those_who_serve_come_nearest_first(k: int) -> None:
+    """Also among many, and where two are as near."""
+    X = np.repeat(np.random.default_rng(0).uniform(size=(30, 1)), 2, axis=0)
+    data = Dataset(X, np.arange(60) // 2 % 2, scale="none")
+    found = mlmio.compose(f"linear + nearest({k=}) + bounded(dmin=0.0)").evaluate(data, PLAIN)
+    d = np.abs(X - X.T)
+    others = (data.y[:, None] != data.y) | np.eye(60, dtype=bool)
+    expected = np.argsort(np.where(others, np.inf, d), axis=1, kind="stable")[:, :k]
+    rows = np.arange(60)[:, None]
+    np.testing.assert_array_equal(d[rows, found.chosen], d[rows, expected])
+    np.testing.assert_array_equal(found.reach, d[rows, expected][:, -1])
+    assert (d[rows, found.chosen][:, :1] == 0).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -137,6 +137,26 @@ def test_a_time_limit_with_an_incumbent() -> None:
     assert result.gap == pytest.approx((result.bound - result.objective) / abs(result.objective))
     assert result.metric is not None
     assert result.lp_s + result.solve_s < 10
+
+
+@pytest.mark.parametrize(("less", "looks"), [(1e-16, 1), (1e-8, 2)])
+def test_an_objective_that_is_less_by_rounding_is_held_to_the_data_once(
+    less: float, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is truly understated is replaced, and held to the data again."""
+    data = random_data(0, (4, 4))
+    result = mlmio.solve("linear + nearest", data, strategy="alternating")
+    exact = result.certificate.objective
+    held = []
+
+    def counted(claim: mlmio.Result, data: Dataset) -> mlmio.Result:
+        held.append(claim)
+        return mlmio.verify(claim, data)
+
+    monkeypatch.setattr("mlmio.solving.hold_to_data", counted)
+    verified = mlmio.solving._verified(replace(result, objective=exact - less), data)
+    assert len(held) == looks
+    assert verified.objective == pytest.approx(exact, abs=1e-12)
 
 
 def test_a_result_without_neighbours_of_outliers() -> None:
