@@ -23,6 +23,8 @@ Mask = NDArray[np.bool_]
 
 # A sample has so many points of a class, where there are.
 LEAST_OF_A_CLASS = 50
+# Pairs of a list whose points join others.
+JOINING = 1500
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,15 @@ class Oracle:
     def of(self, rows: Pairs) -> Oracle:
         """Return the oracle of some of the data's points."""
         return Oracle(self._data, self.orders, self._exempt, rows)
+
+    def joined_by(self, pairs: Sequence[Pairs]) -> Oracle:
+        """Return the oracle of these points and of the first of some lists of pairs, of each list.
+
+        For rounds over some points, with a look at all where nothing is violated among them: what
+        is extreme under one metric is so under others.
+        """
+        joining = [part[:JOINING].ravel() for part in pairs]
+        return self.of(np.unique(np.concatenate([self.rows, *joining])))
 
     def nearest(
         self,

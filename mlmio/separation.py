@@ -31,8 +31,6 @@ TOLERANCE = 1e-9
 ROWS_A_ROUND = 200
 # Above this many points the rows of a sample of so many come first.
 SAMPLE = 5000
-# Pairs too far, and too near, whose points join it after a look at all.
-JOINING = 1500
 #: Share of d_max that solvers resolve: a smaller d_min would hold nothing away from zero.
 LEAST_SEPARATION = 1e-5
 # With more parameters than this the LP of them all may take minutes.
@@ -186,8 +184,8 @@ class RegionProgram:
     def add_violated(self, theta: Array, t: float) -> int:
         """Add the most violated rows; returns how many.
 
-        All pairs are looked at where nothing is violated among some points, which the points of
-        the pairs found then join: what is extreme under one metric is so under others.
+        All pairs are looked at where nothing is violated among some points, which those of the
+        pairs found then join.
         """
         if self.some is None:
             return self._add_worst(self._worst(self.everyone, theta, t))
@@ -195,8 +193,7 @@ class RegionProgram:
         if not added:
             worst = self._worst(self.everyone, theta, t)
             added = self._add_worst(worst)
-            joining = [pairs[:JOINING].ravel() for pairs in worst]
-            self.some = self.everyone.of(np.unique(np.concatenate([self.some.rows, *joining])))
+            self.some = self.some.joined_by(worst)
         return added
 
     def _worst(self, oracle: Oracle, theta: Array, t: float) -> list[Pairs]:

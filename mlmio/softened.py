@@ -142,11 +142,19 @@ class Softened:
 
         lacking = np.zeros(len(self.price))
         margin = 0.0
+        # All are looked at where nothing is violated among some.
+        some = self.oracle
         deadline = perf_counter() + seconds
         for n in range(MOST_ROUNDS):
-            added = self._take_in_region(theta, everyone) + self._take_in(theta, margin, lacking)
+            taken, _ = self._take_in_region(theta, some)
+            added = taken + self._take_in(theta, margin, lacking)
+            if not added and some is not everyone:
+                added, worst = self._take_in_region(theta, everyone)
+                some = some.joined_by(worst)
             if n and not added:
                 break
+            if n and perf_counter() > deadline:
+                return None
             self._run(deadline)
             status = self.highs.getModelStatus()
             if status in (
@@ -181,16 +189,17 @@ class Softened:
             self.highs.setOptionValue("time_limit", self.highs.getRunTime() + min(left, LONGEST))
             run_linear(self.highs)
 
-    def _take_in_region(self, theta: Array, everyone: Oracle) -> int:
-        """Add the most violated bounds of distances; returns how many."""
+    def _take_in_region(self, theta: Array, points: Oracle) -> tuple[int, list[Pairs]]:
+        """Add the most violated bounds of distances; returns how many, and all violated pairs."""
         before = len(self.bounds)
         context = self.outline.context
-        far, near = everyone.violated(theta, context.dmin, context.dmax)
-        for sign, (pairs, amounts) in ((1, far), (-1, near)):
-            worst = everyone.rows[pairs[amounts > TOLERANCE][:REGION_ROWS_A_ROUND]]
-            fresh = [pair for pair in worst.tolist() if (sign, *pair) not in self.bounds]
+        far, near = points.violated(theta, context.dmin, context.dmax)
+        worst = [points.rows[pairs[amounts > TOLERANCE]] for pairs, amounts in (far, near)]
+        for sign, pairs in zip((1, -1), worst, strict=True):
+            first = pairs[:REGION_ROWS_A_ROUND].tolist()
+            fresh = [pair for pair in first if (sign, *pair) not in self.bounds]
             self._bound_distances(np.array(fresh, dtype=np.intp).reshape(-1, 2), sign)
-        return len(self.bounds) - before
+        return len(self.bounds) - before, worst
 
     def _take_in(self, theta: Array, margin: float, lacking: Array) -> int:
         """Add the most violated rows of the points; returns how many.

@@ -142,7 +142,7 @@ def test_a_sample_comes_first_and_all_pairs_last(
         return violated(self, *asked)
 
     monkeypatch.setattr("mlmio.separation.SAMPLE", 20)
-    monkeypatch.setattr("mlmio.separation.JOINING", 5)
+    monkeypatch.setattr("mlmio.oracle.JOINING", 5)
     monkeypatch.setattr(separation.Oracle, "violated", counted)
     found = separation.largest_separation(context, None)
     assert found.value == pytest.approx(whole.value, abs=1e-8)
