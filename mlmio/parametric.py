@@ -60,7 +60,7 @@ class Parametric:
 
     def distances(self, theta: Array, work: Work) -> None:
         """Write the distances under some parameters into ``work.d``."""
-        work.d[:] = np.tensordot(self.instance.table.features, theta / self.unit, axes=(1, 0))
+        work.d[:] = (theta / self.unit) @ self.instance.table.features
 
     def nothing_found(self) -> Solution:
         """Return a solution worse than any."""

@@ -43,6 +43,9 @@ ROUNDS = 8
 LEAST_GAIN = 1e-3
 # Above this many points, a start is first improved on so many of them.
 SAMPLE = 2000
+# Share of the time that the sample may take: what it finds is worth nothing until all points are
+# held within their bounds.
+SAMPLED = 0.5
 # Above this many points a single start is made: one pass over all pairs takes seconds.
 MANY = 3000
 # What a point lacks is priced by the price of giving it up over what it lacked before, at least
@@ -67,6 +70,11 @@ class Alternating(Strategy):
     one that is given, where it may be 0: 8 without it, or 1 above 3,000 points. One round costs
     some passes over all pairs, O(N²(P + D)) each, and a linear program of P + N columns; memory
     grows with N·P, not with N².
+
+    A time limit is one of the starts and their rounds. It counts neither the building, in which a
+    ``dmin="auto"`` looks at all pairs some times, nor the certificate, which does so twice; above
+    2,000 points the rounds on a sample end at half of it, and a solution is there only once all
+    points are held within their bounds.
     """
 
     name: ClassVar[str] = "alternating"
@@ -122,19 +130,20 @@ def _run(
 
     number = _number_of_starts(sketch, options)
     alternation = Alternation(sketch, left, options.seed)
-    polish = Polish(sketch) if fits(sketch) else None
-    for n, theta in enumerate(starts(sketch, number, options.seed, _given(sketch, options))):
+    thetas = starts(sketch, number, options.seed, _given(sketch, options))
+    polish = Polish(sketch, options.threads) if fits(sketch) else None
+    begun = ((theta, None) for theta in thetas) if polish is None else polish.improve_each(thetas)
+    for n, (theta, found) in enumerate(begun):
         if stop() and n:
             break
         alternation.starts += 1
-        if polish is not None:
-            polish.improve(theta, alternation.best)
+        if found is not None:
+            alternation.take(found)
         # Without a loss both alternate over the same, and the compiled one is faster.
         if polish is None or alternation.loss is not None or alternation.best.theta is None:
             alternation.improve(theta)
             if polish is not None and alternation.best.theta is not None:
-                polish.improve(alternation.best.theta, alternation.best)
-        alternation.record.note(alternation.best.objective)
+                alternation.take(polish.improve(alternation.best.theta))
         watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
     answer = _answer(alternation, interrupted(), stop())
     answer = replace(answer, trajectory=tuple(alternation.record.moments))
@@ -227,21 +236,24 @@ class Alternation:
     def improve(self, theta: Array) -> None:
         """Alternate from θ until a round gains little; where many points, on a sample first."""
         last = -np.inf
+        sampled = self.sample is not self.everyone
+        deadline = perf_counter() + self.left() * (SAMPLED if sampled else 1.0)
         for _ in range(ROUNDS):
             if self.left() <= 0.0 and self.best.theta is not None:
                 return
             program = self._program(theta)
             program.begin_with(self.active)
-            found = program.solve(theta, self.sample, self.left())
+            seconds = min(self.left(), deadline - perf_counter())
+            found = program.solve(theta, self.sample, seconds)
             if found is None:
-                return
+                break
             self.active = program.active()
             theta = found
             value = self._consider(theta, program.cost, self.sample)
             if value <= last + LEAST_GAIN * max(abs(last), 1e-3):
                 break
             last = value
-        if self.sample is not self.everyone:
+        if sampled and self.left() > 0.0:
             found = program.solve(theta, self.everyone, self.left())
             if found is not None:
                 self._consider(found, program.cost, self.everyone)
@@ -289,10 +301,15 @@ class Alternation:
         outliers, near = self._choose(theta, oracle)
         value = cost + self._value(theta, oracle, outliers, near)
         feasible = oracle is self.everyone and self._feasible(theta)
-        if feasible and value > self.best.objective:
-            self.best = Best(value, theta, outliers)
-            self.record.note(value)
+        if feasible:
+            self.take(Best(value, theta, outliers))
         return value
+
+    def take(self, found: Best) -> None:
+        """Let a solution be the best, if it is better."""
+        if found.objective > self.best.objective:
+            self.best = found
+            self.record.note(found.objective)
 
     def _value(self, theta: Array, oracle: Oracle, outliers: Mask, near: Neighborhood) -> float:
         context = self.sketch.context

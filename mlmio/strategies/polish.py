@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +15,7 @@ from numpy.typing import NDArray
 from mlmio.outline import Serving, Softening
 
 if TYPE_CHECKING:
+    from mlmio.kernels.programs import Work
     from mlmio.outline import Outline
 
 Array = NDArray[np.float64]
@@ -21,16 +26,16 @@ POLISHED_BYTES = 2**28
 POLISHING_ROUNDS = 30
 
 
-@dataclass
+@dataclass(frozen=True)
 class Best:
-    """The best solution so far.
+    """The best solution of some.
 
     Parameters
     ----------
     objective : float
         Its objective.
     theta : (P,) array or None
-        Parameters.
+        Parameters, None where there is no solution.
     outliers : (N,) array of bool
         Who is given up.
     """
@@ -54,25 +59,57 @@ class Polish:
     ----------
     sketch : Outline
         What is solved.
+    threads : int
+        How many may alternate at a time.
     """
 
-    def __init__(self, sketch: Outline) -> None:
+    def __init__(self, sketch: Outline, threads: int) -> None:
         from mlmio.kernels.programs import new_work
         from mlmio.parametric import parametric, root_of
 
         self.problem = parametric(sketch)
-        self.work = new_work(self.problem.instance)
-        self.counts = np.zeros(2, dtype=np.int64)
-        _, self.root = root_of(self.problem, self.work, self.counts)
+        self.threads = threads
+        works = [new_work(self.problem.instance) for _ in range(threads)]
+        _, self.root = root_of(self.problem, works[0], new_counts())
+        self.works: SimpleQueue[Work] = SimpleQueue()
+        for work in works:
+            self.works.put(work)
 
-    def improve(self, theta: Array, best: Best) -> None:
-        """Alternate from θ, and replace the best by what is better."""
+    def improve_each(self, thetas: Iterable[Array]) -> Iterator[tuple[Array, Best]]:
+        """Yield every θ with what the alternation finds from it, in their order.
+
+        Some are alternated from ahead of the one that is yielded, as many as keep the threads busy.
+        """
+        pool = ThreadPoolExecutor(self.threads)
+        ahead: deque[tuple[Array, Future[Best]]] = deque()
+        try:
+            for theta in thetas:
+                ahead.append((theta, pool.submit(self.improve, theta)))
+                if len(ahead) == 2 * self.threads - 1:
+                    theta, found = ahead.popleft()
+                    yield theta, found.result()
+            for theta, found in ahead:
+                yield theta, found.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def improve(self, theta: Array) -> Best:
+        """Return the best of an alternation from θ."""
         from mlmio.kernels.alternate import alternate
 
-        found = self.problem.nothing_found()
-        self.problem.distances(theta, self.work)
-        alternate(self.problem.instance, self.root, self.work, found, POLISHING_ROUNDS, self.counts)
-        if found.value[0] > best.objective:
-            best.objective = float(found.value[0])
-            best.theta = self.problem.theta(found.x)
-            best.outliers = self.problem.given_up(found)
+        problem, found = self.problem, self.problem.nothing_found()
+        work = self.works.get()
+        try:
+            problem.distances(theta, work)
+            alternate(problem.instance, self.root, work, found, POLISHING_ROUNDS, new_counts())
+        finally:
+            self.works.put(work)
+        value = float(found.value[0])
+        return Best(
+            value, problem.theta(found.x) if value > -np.inf else None, problem.given_up(found)
+        )
+
+
+def new_counts() -> NDArray[np.int64]:
+    """Counts of linear programs and of steps, which nobody asks for here."""
+    return np.zeros(2, dtype=np.int64)
