@@ -20,6 +20,8 @@ from mlmio.kernels.simplex import compiled
 Array = NDArray[np.float64]
 
 ROWS_A_TASK = 64
+# With fewer points a look at all pairs takes some milliseconds, as long as another thread may.
+POINTS_A_THREAD = 1000
 # Distances at once: they and the coordinates that they come from stay in the cache.
 TILE = 1024
 
@@ -124,9 +126,9 @@ def _insert(index, value, j, d):
 
 @contextmanager
 def threads_for(N: int) -> Iterator[None]:
-    """Use no more threads than `N` points make tasks: a thread that is idle is waited for too."""
+    """Use no more threads than `N` points are worth: each is started, and waited for."""
     before = numba.get_num_threads()
-    numba.set_num_threads(min(before, max(1, -(-N // ROWS_A_TASK))))
+    numba.set_num_threads(min(before, max(1, -(-N // POINTS_A_THREAD))))
     try:
         yield
     finally:
