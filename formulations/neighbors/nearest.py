@@ -137,11 +137,13 @@ class Nearest(Block):
         for rows, distances in evaluation.blocks():
             may_serve = data.together_rows(rows) & evaluation.serves[None, :]
             masked = np.where(may_serve, distances, np.inf)
-            near = np.argpartition(masked, self.k - 1, axis=1)[:, : self.k]
-            at = np.take_along_axis(masked, near, axis=1)
-            order = np.lexsort((near, at))
-            chosen[rows] = np.take_along_axis(np.where(np.isfinite(at), near, -1), order, axis=1)
-            evaluation.reach[rows] = at.max(axis=1)
+            row = np.arange(len(rows))
+            # One after the other: for a few that is ten times as fast as to sort or to part all.
+            for t in range(self.k):
+                nearest = masked.argmin(axis=1)
+                evaluation.reach[rows] = at = masked[row, nearest]
+                chosen[rows, t] = np.where(np.isfinite(at), nearest, -1)
+                masked[row, nearest] = np.inf
             other = np.where(data.apart_rows(rows) & evaluation.in_force(rows), distances, np.inf)
             nearest_other[rows] = other.min(axis=1)
         chosen[~evaluation.kept] = -1
