@@ -258,3 +258,12 @@ def class_sample(data: Dataset, size: int, seed: int) -> Pairs:
         wanted = max(LEAST_OF_A_CLASS, round(size * len(members) / data.N))
         rows.append(rng.choice(members, min(wanted, len(members)), replace=False))
     return np.sort(np.concatenate(rows))
+
+
+def ends(data: Dataset, directions: int) -> Pairs:
+    """Return the points that come first and last in random directions.
+
+    The points that are farthest apart under a metric are among such.
+    """
+    along = data.X @ np.random.default_rng(0).normal(size=(data.D, directions))
+    return np.unique(np.concatenate([along.argmin(axis=0), along.argmax(axis=0)]))

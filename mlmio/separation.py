@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.errors import DataError
-from mlmio.oracle import Oracle, class_sample
+from mlmio.oracle import Oracle, class_sample, ends
 from mlmio.outline import region_of
 from mlmio.series import multisets
 from mlmio.solvers.highs import run_linear, silent_highs
@@ -31,6 +31,8 @@ TOLERANCE = 1e-9
 ROWS_A_ROUND = 200
 # Above this many points the rows of a sample of so many come first.
 SAMPLE = 5000
+# Random directions whose ends are among them.
+DIRECTIONS = 100
 #: Share of d_max that solvers resolve: a smaller d_min would hold nothing away from zero.
 LEAST_SEPARATION = 1e-5
 # With more parameters than this the LP of them all may take minutes.
@@ -119,7 +121,8 @@ class RegionProgram:
         self.some: Oracle | None = None
         if context.data.N > SAMPLE:
             # A look at all pairs takes longer than many programs: few are left to look at.
-            self.some = self.everyone.of(class_sample(context.data, SAMPLE, seed=0))
+            rows = [class_sample(context.data, SAMPLE, seed=0), ends(context.data, DIRECTIONS)]
+            self.some = self.everyone.of(np.unique(np.concatenate(rows)))
         # A row is added once: the solver, which drops tiny coefficients, may leave it violated.
         self.added: set[tuple[float, int, int]] = set()
         self.infinity = highspy.kHighsInf

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlmio import Dataset, Metric
-from mlmio.oracle import Oracle
+from mlmio.oracle import Oracle, class_sample, ends
 
 ORDERS = [(1,), (2,), (3,), (1, 2), (1, 2, 3), (4,)]
 
@@ -239,3 +239,25 @@ def test_exempt_pairs_need_not_be_apart() -> None:
     assert near[1] == pytest.approx(0.08)
     _, near = Oracle(data, (1,)).violated(np.array([1.0]), 0.1, 2.0)
     assert len(near[0]) > 2
+
+
+def test_a_sample_is_of_every_class() -> None:
+    data = points(3, (700, 300, 60, 4))
+    rows = class_sample(data, 100, seed=1)
+    assert (np.diff(rows) > 0).all()
+    assert np.bincount(data.y[rows]).tolist() == [66, 50, 50, 4]
+    assert class_sample(data, 100, seed=1).tolist() == rows.tolist()
+
+
+def test_the_ends_in_random_directions_are_the_corners() -> None:
+    corners = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    inner = np.random.default_rng(0).uniform(0.1, 0.9, size=(30, 2))
+    data = Dataset(np.concatenate([inner, corners]), np.arange(34) % 2, scale="none")
+    assert ends(data, 50).tolist() == [30, 31, 32, 33]
+
+
+def test_the_points_of_pairs_join_others() -> None:
+    data = points(4)
+    some = Oracle(data, (1,)).of(np.array([2, 5, 7]))
+    joined = some.joined_by([np.array([[1, 5], [3, 20]]), np.empty((0, 2), dtype=int)])
+    assert joined.rows.tolist() == [1, 2, 3, 5, 7, 20]
