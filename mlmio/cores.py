@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +35,16 @@ class Cores:
     one is left.
     """
 
-    def __init__(self) -> None:
-        self._found: list[Core] = []
+    def __init__(self, found: Iterable[Core] = ()) -> None:
+        self._found = sorted(set(found))
+
+    def copy(self) -> Cores:
+        """Return the same cores, to be added to."""
+        return Cores(self._found)
+
+    def merge(self, others: Cores) -> None:
+        """Take in the cores that others have."""
+        self._found = sorted({*self._found, *others._found})
 
     def add(self, members: NDArray[np.bool_], level: float) -> None:
         """Take in a core: an (N,) array of bool, and its level."""

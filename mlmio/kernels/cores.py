@@ -26,8 +26,10 @@ from mlmio.kernels.rows import (
     Array,
     Integers,
     Mask,
+    nearest_fence,
     region_cost,
 )
+from mlmio.kernels.settle import separations
 from mlmio.kernels.simplex import (
     CUT_OFF,
     INFEASIBLE,
@@ -50,6 +52,9 @@ LEAST_WEIGHT = 1e-11
 GROWTH, LEAST_SIZE = 4.0, 1e-12
 # A branch hands on the rows whose scaled slack is below this.
 NEARLY_TIGHT = 0.02
+
+#: What a proof ends with: no metric exceeds the cut-off, one does, or neither is known.
+REFUTED, MET, UNCLEAR = range(3)
 
 
 class Known(NamedTuple):
@@ -128,7 +133,7 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
         Whether there is a core. If not, some metric may be better.
     """
     begun = counts[1]
-    if not _refute(instance, root, work, state, cutoff, effort, known, core, closing, counts):
+    if not _grow(instance, root, work, state, cutoff, effort, known, core, closing, counts):
         return False
     N, last = len(state), counts[1] + EFFORT + SHARE * (counts[1] - begun)
     effort = min(effort, EFFORT_A_POINT)
@@ -138,16 +143,51 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
             continue
         for i in range(N):
             trial[i] = KEPT if core[i] and i != point else LEFT_OUT
-        if _refute(instance, root, work, trial, cutoff, effort, known, smaller, closing, counts):
+        if (
+            _refute(instance, root, work, trial, cutoff, effort, known, smaller, closing, counts)
+            == REFUTED
+        ):
             core[:] = smaller
     return True
 
 
 @compiled
+def _grow(instance, root, work, state, cutoff, effort, known, core, closing, counts):
+    """Take in the most violated point and what is in its way until no metric is left for them.
+
+    Proofs over few points are easy, and that a metric stands against them is found out soon.
+    """
+    classes, rules, d = instance.classes, instance.rules, work.d
+    taken, last = np.full(len(state), LEFT_OUT), counts[1] + effort
+    served_by = np.empty((len(state), rules.k), np.int64)
+    while True:
+        outcome = _refute(
+            instance, root, work, taken, cutoff, last - counts[1], known, core, closing, counts
+        )
+        if outcome != MET:
+            return outcome == REFUTED
+        separations(classes, rules, state, d, served_by, work.separation)
+        if _exceeds(instance, work, cutoff):
+            return False
+        i = np.argmin(work.separation)
+        fence = nearest_fence(classes.apart[i], rules.others, state, d[i])[0]
+        grown = False
+        for point in (i, fence):
+            if point >= 0 and state[point] == KEPT and taken[point] != KEPT:
+                taken[point] = KEPT
+                grown = True
+        if not grown:
+            return False
+
+
+@compiled
 def _refute(instance, root, work, state, cutoff, effort, known, core, closing, counts):
-    """Prove that no metric is better than a cut-off; returns whether that is so."""
+    """Prove that no metric is better than a cut-off, or find one; returns which of it was done.
+
+    The distances of a metric that was found are left in ``work.d``.
+    """
     if _plunge(instance, root, work, state, cutoff, counts):
-        return False
+        return MET
     rules, N = instance.rules, len(state)
     served_by, allowed = np.full((N, rules.k), -1, np.int64), root.allowed.copy()
     codes, basis, last = root.codes, root.basis, counts[1] + effort
@@ -161,12 +201,12 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
             core[:] = False
             _lean_on(instance, work, work.vertex, status, core)
         elif status not in (OPTIMAL, LEANING) or counts[1] > last:
-            return False
+            return UNCLEAR
         else:
             alone = len(path) == 0
             branching = _branch(instance, node, work, n, cutoff, known, alone, closing, counts)
             if branching.point < 0:
-                return False
+                return MET if _exceeds(instance, work, cutoff) else UNCLEAR
             if len(branching.choices) > 0:
                 path.append(branching)
                 basis = _choose(branching, served_by, allowed)
@@ -190,7 +230,7 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
                 allowed[branching.point, j] = True
             path.pop()
         if len(path) == 0:
-            return True
+            return REFUTED
 
 
 @compiled

@@ -61,9 +61,9 @@ class Alternating(Strategy):
 
     For fixed neighbours the metric is an optimum of a linear program whose rows are taken in on
     demand; for a fixed metric the best neighbours are the nearest, and the points to give up are
-    chosen exactly for ``excuse``, and greedily for the other semantics. It proves nothing: the
-    result has a bound of the margin's own, and status ``feasible``; where the floor of a class
-    binds it may find no solution at all.
+    chosen exactly for ``excuse``, and greedily for the other semantics. It proves nothing, unless
+    no point lacks any margin: the result has a bound of the margin's own, and status ``feasible``;
+    where the floor of a class binds it may find no solution at all.
 
     Takes ``nearest(k)`` and ``knn`` with every loss, and every term, cone and side block, also
     lasso, but no cardinality. The option ``starts`` says from how many metrics to alternate, beside
@@ -73,8 +73,9 @@ class Alternating(Strategy):
 
     A time limit is one of the starts and their rounds. It counts neither the building, in which a
     ``dmin="auto"`` looks at all pairs some times, nor the certificate, which does so twice; above
-    2,000 points the rounds on a sample end at half of it, and a solution is there only once all
-    points are held within their bounds.
+    2,000 points the rounds on a sample end at half of it, and of what they find a solution is there
+    only once all points are held within their bounds. The start itself, scaled, is one before,
+    where the region has it.
     """
 
     name: ClassVar[str] = "alternating"
@@ -134,7 +135,7 @@ def _run(
     polish = Polish(sketch, options.threads) if fits(sketch) else None
     begun = ((theta, None) for theta in thetas) if polish is None else polish.improve_each(thetas)
     for n, (theta, found) in enumerate(begun):
-        if stop() and n:
+        if alternation.proven or (stop() and n):
             break
         alternation.starts += 1
         if found is not None:
@@ -181,6 +182,8 @@ def _given(sketch: Outline, options: Options):  # type: ignore[no-untyped-def]
 
 def _answer(alternation: Alternation, interrupted: bool, stopped: bool) -> Answer:
     best, starts = alternation.best, alternation.starts
+    if alternation.proven:
+        return Answer("optimal", best.objective, bound=alternation.bound)
     reason = "interrupted" if interrupted else "time_limit" if stopped else "unproven"
     message = {
         "interrupted": "stopped by an interrupt",
@@ -233,8 +236,16 @@ class Alternation:
             return None
         return 0.0 if isinstance(self.loss, Softening) else float(context.dmax)
 
+    @property
+    def proven(self) -> bool:
+        """Whether the best solution attains the bound: no point lacks any margin that there is."""
+        return self.bound is not None and self.best.objective >= self.bound
+
     def improve(self, theta: Array) -> None:
         """Alternate from θ until a round gains little; where many points, on a sample first."""
+        self._consider_scaled(theta)
+        if self.proven:
+            return
         last = -np.inf
         sampled = self.sample is not self.everyone
         deadline = perf_counter() + self.left() * (SAMPLED if sampled else 1.0)
@@ -257,6 +268,20 @@ class Alternation:
             found = program.solve(theta, self.everyone, self.left())
             if found is not None:
                 self._consider(found, program.cost, self.everyone)
+
+    def _consider_scaled(self, theta: Array) -> None:
+        """Let a start be a solution itself, its distances as large as they may be."""
+        region, dmax = self.sketch.region, self.sketch.context.dmax
+        if len(region.columns) > region.P:
+            # What the other columns would have to be is not known.
+            return
+        (_, longest), _ = self.everyone.violated(theta, 0.0, 0.0)
+        if not len(longest):
+            return
+        theta = theta * (dmax / longest[0])
+        held = (region.A @ theta <= region.b).all()
+        if held and ((region.lower <= theta) & (theta <= region.upper)).all():
+            self._consider(theta, float(region.cost @ theta), self.everyone)
 
     def _program(self, theta: Array) -> Softened:
         """Return the program for the neighbours that are nearest under θ."""

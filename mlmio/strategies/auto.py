@@ -59,7 +59,8 @@ class Auto(Strategy):
         else:
             chosen = f"alternating: {size}"
             found = alternate_outline(sketch, replace(options, options={}), began)
-        if not _whole(sketch) or found.answer.reason in ("interrupted", "time_limit"):
+        settled = found.answer.status == "optimal"
+        if settled or not _whole(sketch) or found.answer.reason in ("interrupted", "time_limit"):
             return _told(found, chosen)
         left = options.after(found.solve_s)
         if found.metric is not None:

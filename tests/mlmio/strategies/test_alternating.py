@@ -9,6 +9,7 @@ import numpy as np
 import oracle
 import pytest
 from instances import plain_data, random_data
+from sklearn.datasets import make_blobs
 
 import mlmio
 from mlmio import DataError, Dataset, Metric, MlmioError, Result, SolverError
@@ -23,10 +24,13 @@ def alternating(spec: str, data: Dataset, **more: Any) -> Result:
 
 
 def sound(result: Result, optimum: float | None = None) -> None:
-    """Verified, unproven, and no better than what is best."""
-    assert result.status == "feasible", str(result)
+    """Verified, proven only where it attains the bound, and no better than what is best."""
     assert result.verified
-    assert result.reason == "unproven"
+    if result.status == "optimal":
+        assert result.objective == pytest.approx(result.bound, abs=1e-9)
+    else:
+        assert result.status == "feasible", str(result)
+        assert result.reason == "unproven"
     if result.bound is not None:
         assert result.objective <= result.bound
     if optimum is not None:
@@ -93,6 +97,14 @@ def test_a_majority_no_better_than_the_whole_model(K: int, loss: str) -> None:
 def test_other_orders(order: str, loss: str) -> None:
     data = random_data(1, (5, 5, 4), spread=0.4)
     sound(alternating(f"{order} + nearest{loss}", data))
+
+
+def test_what_lacks_nothing_is_an_optimum() -> None:
+    """Islands far apart: the Euclidean distance, scaled, has the margin for everyone."""
+    X, y = make_blobs(60, n_features=3, centers=3, cluster_std=0.3, random_state=0)
+    result = alternating(f"{BASE} + nearest + hinge(margin=0.01)", Dataset(X, y))
+    assert (result.status, result.objective, result.bound) == ("optimal", 0.0, 0.0)
+    assert result.verified
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -227,11 +239,14 @@ def test_thousands_of_points() -> None:
     sound(result)
 
 
-def test_a_limit_of_time_gives_what_there_is() -> None:
-    X, y = mlmio.data.generators.six_d(600, seed=0)
-    spec = f"{BASE} + nearest + hinge(margin=0.05)"
+@pytest.mark.parametrize("N", [600, 2100])
+def test_a_limit_of_time_gives_what_there_is(N: int) -> None:
+    """The start itself, even where a step of all points would take longer."""
+    X, y = mlmio.data.generators.six_d(N, seed=0)
+    spec = f"{BASE} + nearest + hinge(margin=0.05) + bounded(dmin=1e-6)"
     result = alternating(spec, Dataset(X, y), time_limit=0.001)
-    assert result.status in ("feasible", "no_incumbent")
+    assert result.status == "feasible"
+    assert result.verified
     assert result.reason == "time_limit"
     assert "time limit" in result.message
 
@@ -258,7 +273,7 @@ DEGENERATE = {
 def test_degenerate_data_have_an_answer(neighbors: str, loss: str, name: str) -> None:
     data = Dataset(np.array(DEGENERATE[name], dtype=float), np.repeat([0, 1], 4))
     result = alternating(f"{BASE} + {neighbors}{loss}", data)
-    assert result.status in ("feasible", "no_incumbent")
+    assert result.status in ("optimal", "feasible", "no_incumbent")
     assert result.status == "no_incumbent" or result.verified
 
 

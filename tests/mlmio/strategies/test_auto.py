@@ -29,7 +29,7 @@ def chosen(spec: str, data: Dataset = DATA, **more: Any) -> Result:
         (f"{BASE} + nearest(k=2) + outliers(rho=0.05)", "disjunctive: 9 points", False),
         (f"{BASE} + nearest + gershgorin + lasso(mu=0.01)", "disjunctive: 9 points", False),
         (f"{BASE} + nearest + cardinality(U=2, bmax=1.0)", "disjunctive: 9 points", False),
-        (f"{BASE} + nearest + hinge(margin=0.05)", "alternating: 9 points, then direct", True),
+        (f"{BASE} + nearest + hinge(margin=0.9)", "alternating: 9 points, then direct", True),
         (f"{BASE} + knn(K=3)", "direct: no other strategy suits", True),
         (
             f"{BASE} + nearest + hinge(margin=0.05) + cardinality(U=2, bmax=1.0)",
@@ -68,7 +68,7 @@ def test_it_is_the_default_and_a_solver_means_the_whole_model() -> None:
 def test_too_many_points_for_a_whole_model_are_only_alternated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    spec = f"{BASE} + nearest + hinge(margin=0.05)"
+    spec = f"{BASE} + nearest + hinge(margin=0.9)"
     monkeypatch.setattr(auto, "MOST_PAIRS", 35)
     result = chosen(spec)
     assert result.status == "feasible"
