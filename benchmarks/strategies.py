@@ -56,7 +56,7 @@ def main() -> None:
                 break
             rows.append(_row(label, data.N, strategy, solver, result, perf_counter() - start))
             print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
-            if result.solve_s >= limit:
+            if result.reason == "time_limit":
                 # Once more would end at the limit as well.
                 break
     _write(pd.DataFrame(rows), arguments.out)
@@ -115,18 +115,23 @@ def _draw(medians: pd.DataFrame, file: Path) -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
     proven = medians[medians.status == "optimal"]
     for marker, ((case, method), part) in zip(
         "osD^vPX<>*", proven.groupby(["case", "method"]), strict=False
     ):
         ax.plot(part.N, part.seconds, marker=marker, label=f"{case}, {method}")
+    open_ended = medians[(medians.status != "optimal") & (medians.method != "alternating")]
+    for case, part in open_ended.groupby("case"):
+        # They end at one limit: one mark for all.
+        label = f"{case}, not proven: {', '.join(part.method.unique())}"
+        ax.plot(part.N, part.seconds, "o", color="grey", markerfacecolor="none", label=label)
     ax.set(xscale="log", yscale="log", xlabel="points", ylabel="seconds to proof")
     ticks = sorted(proven.N.unique())
     ax.set_xticks(ticks, [str(n) for n in ticks])
     ax.minorticks_off()
     ax.grid(alpha=0.3)
-    ax.legend(fontsize=8, loc="upper left")
+    figure.legend(fontsize=8, loc="outside lower center", ncols=2)
     figure.savefig(file)
 
 
