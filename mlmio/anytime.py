@@ -86,7 +86,11 @@ class AnytimeSearch(ABC):
     counts : (2,) array of int
         Linear programs solved, and steps of the simplex method.
     witnesses : list of Witness
-        A random sample of the children that were closed.
+        Children that were closed, a random sample of all or of such samples.
+    halt : (1,) array of bool
+        Ends what the compiled loops are at; see :meth:`attend`.
+    began : float
+        When the search was made, by ``perf_counter``.
     """
 
     def __init__(

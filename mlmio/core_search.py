@@ -8,12 +8,11 @@ import numpy as np
 
 from mlmio.anytime import Witness
 from mlmio.cores import Cores, bits_of, points_of
-from mlmio.kernels.alternate import alternate
+from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.cores import find_core, new_known
 from mlmio.kernels.node import Solution, new_closing
 from mlmio.kernels.programs import new_work
 from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT
-from mlmio.search import ROUNDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
 
-# Steps of the simplex method that the proof of a core may take.
+# Steps of the simplex method that the proof of a core may take, before points are left out of it.
 EFFORT = 20_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ class Cores:
 
     def __init__(self, found: Iterable[Core] = ()) -> None:
         self._found = sorted(set(found))
+        self._by_level = sorted(self._found, key=_level_first)
 
     def copy(self) -> Cores:
         """Return the same cores, to be added to."""
@@ -44,13 +46,14 @@ class Cores:
 
     def merge(self, others: Cores) -> None:
         """Take in the cores that others have."""
-        self._found = sorted({*self._found, *others._found})
+        both = Cores([*self._found, *others._found])
+        self._found, self._by_level = both._found, both._by_level
 
     def add(self, members: NDArray[np.bool_], level: float) -> None:
         """Take in a core: an (N,) array of bool, and its level."""
         bits = bits_of(members)
-        self._found.append(Core(bits.bit_count(), bits, level))
-        self._found.sort()
+        insort(self._found, core := Core(bits.bit_count(), bits, level))
+        insort(self._by_level, core, key=_level_first)
 
     def apart(self, given_up: int, kept: int, level: float, count: int) -> list[int]:
         """Choose cores of a level at most that share no point which may still be given up.
@@ -97,7 +100,7 @@ class Cores:
         return min(left, key=lambda free: (free.bit_count(), free), default=None)
 
     def bound(self, given_up: int, kept: int, price: float, most: float, first: int) -> float:
-        """Bound the objective, but for prices of points that are given up, with `first` more or so.
+        """Bound the objective with further points given up, but for the prices of the first ones.
 
         Parameters
         ----------
@@ -108,10 +111,10 @@ class Cores:
         most : float
             What the objective, but for prices, never exceeds.
         first : int
-            The least number of further points.
+            The least number of further points, whose price counts.
         """
         bound, used, hit = -np.inf, 0, 0
-        for core in sorted(self._found, key=lambda core: (core.level, core)):
+        for core in self._by_level:
             free = core.members & ~kept
             if core.members & given_up or free & used:
                 continue
@@ -122,6 +125,10 @@ class Cores:
             used |= free
             hit += 1
         return float(max(bound, most - price * max(hit, first)))
+
+
+def _level_first(core: Core) -> tuple[float, Core]:
+    return core.level, core
 
 
 def bits_of(points: NDArray[np.bool_]) -> int:

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlmio.anytime import AnytimeSearch, Progress
+from mlmio.anytime import AnytimeSearch, Found, Progress
 from mlmio.core_search import CoreSearch
 from mlmio.cores import Cores, bits_of, points_of
 from mlmio.kernels.rows import GIVEN_UP, KEPT
@@ -21,8 +21,6 @@ from mlmio.search import Search
 if TYPE_CHECKING:
     from mlmio.kernels.node import Node, Solution
     from mlmio.parametric import Parametric
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(order=True)
@@ -102,14 +100,15 @@ class HittingSearch(AnytimeSearch):
         looks = [partial(_look, *pair) for pair in zip(self._finders, entries, strict=False)]
         for entry, (deeper, closed) in zip(entries, self._found_by(pool, looks, stop), strict=True):
             self._pending.remove(entry)
-            self.nodes += 1
             deeper = min(entry.bound, deeper)
             here = -np.inf if closed else entry.bound
-            if not closed and not stop():
+            if not closed and entry.bound > self.wanted and not stop():
                 here = min(entry.bound, self._solve(entry, deeper, stop, tell))
             if stop():
                 self._push(max(deeper, here), entry.given_up, entry.kept)
-            elif deeper > self.wanted:
+                continue
+            self.nodes += 1
+            if deeper > self.wanted:
                 self._branch(entry, deeper, pool, stop)
 
     def _take(self) -> list[_Open]:
@@ -126,14 +125,15 @@ class HittingSearch(AnytimeSearch):
     def _found_by(
         self,
         pool: ThreadPoolExecutor,
-        tasks: Sequence[Callable[[], Answer]],
+        tasks: Sequence[Callable[[], Found]],
         stop: Callable[[], bool],
-    ) -> list[Answer]:
+    ) -> list[Found]:
         """Have the finders do something at the same time, and take over what they found."""
-        for finder in self._finders:
+        finders = self._finders[: len(tasks)]
+        for finder in finders:
             finder.begin(self._cores, self.solution, self.wanted)
         answers = self.attend(pool, tasks, stop)
-        for finder in self._finders[: len(tasks)]:
+        for finder in finders:
             self._cores.merge(finder.cores)
             self.counts += finder.counts
             for witness in finder.witnesses:
@@ -150,7 +150,7 @@ class HittingSearch(AnytimeSearch):
         tell: Callable[[Progress], None],
     ) -> float:
         """Solve for who serves with these points given up and all others kept; returns a bound."""
-        problem, root = self._keeping(entry.given_up)
+        problem, root = self._keeping(entry)
         search = Search(
             problem,
             root,
@@ -177,17 +177,18 @@ class HittingSearch(AnytimeSearch):
             self._settled = max(self._settled, search.bound - slack)
         return -np.inf
 
-    def _keeping(self, given_up: int) -> tuple[Parametric, Node]:
+    def _keeping(self, entry: _Open) -> tuple[Parametric, Node]:
         """Return the problem with some points given up and all others kept, and its root."""
         instance = self.problem.instance
-        gone = points_of(given_up, len(instance.fixed))
+        gone = points_of(entry.given_up, len(instance.fixed))
         state = np.where(gone, GIVEN_UP, KEPT)
         allowed = self.root.allowed.copy()
         if not instance.rules.serving:
             allowed[:, gone] = False
         rules = instance.rules._replace(may_give_up=False)
         problem = replace(self.problem, instance=instance._replace(rules=rules, fixed=state))
-        bound = self._finders[0].most - rules.price * given_up.bit_count()
+        most = self._finders[0].most - rules.price * entry.given_up.bit_count()
+        bound = min(entry.bound, most)
         return problem, self.root._replace(bound=bound, state=state, allowed=allowed)
 
     def _branch(
@@ -227,4 +228,6 @@ def _look(finder: CoreSearch, entry: _Open) -> tuple[float, bool]:
 
 def search_for(problem: Parametric) -> type[AnytimeSearch]:
     """Return the search that takes a problem."""
-    return HittingSearch if problem.instance.rules.others else Search
+    rules = problem.instance.rules
+    relieving = rules.may_give_up and (rules.others or not rules.serving)
+    return HittingSearch if relieving else Search

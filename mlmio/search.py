@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.anytime import AnytimeSearch, Progress, Witness
-from mlmio.kernels.alternate import alternate
+from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.branch import expand, fractional
+from mlmio.kernels.choosing import CANDIDATES
 from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on, new_closing
 from mlmio.kernels.programs import Work, new_work
 
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
     from mlmio.kernels.node import Branches
     from mlmio.parametric import Parametric
 
-# Points tried for branching at a node.
-CANDIDATES = 12
 # Alternations from the solutions of nodes may take this share of the effort, in steps of the
 # simplex method; to look at all rows before a program is solved again costs as much as some.
 SHARE_OF_ALTERNATIONS = 0.15
 STEPS_A_PROGRAM = 30
-ROUNDS = 30
 # Nodes handed out at once for every thread, in an order that does not depend on timing.
 BATCH = 4
 
@@ -58,7 +56,7 @@ class _Found:
 
 
 class Search(AnytimeSearch):
-    """A search over who serves each point, and which points are given up."""
+    """A search over who serves each point, and who is given up where that relieves no others."""
 
     def __init__(
         self,
@@ -175,7 +173,7 @@ class Search(AnytimeSearch):
             # What was chosen by the children before is not chosen here: no set comes twice.
             before = branches.choices[: entry.child]
             node.allowed[branches.subject, before[before >= 0]] = False
-        decide_on(instance.rules, node, branches.subject, choice)
+        decide_on(node, branches.subject, choice)
         return node
 
     def _expand(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mlmio.errors import CompositionError
 from mlmio.outline import GivingUp, Outline
-from mlmio.starts import starts
+from mlmio.starts import STARTS, starts
 
 if TYPE_CHECKING:
     from mlmio.blocks import Block
@@ -26,7 +26,6 @@ Array = NDArray[np.float64]
 # Added to every bound, in units of d_max: more than the rounding of a linear program whose steps
 # are all dual feasible, and less than the gap to which a solver proves an optimum.
 SAFE = 2e-8
-STARTS = 8
 
 
 class Served:
@@ -203,8 +202,7 @@ def _begin(problem: Parametric) -> tuple[Work, Node, NDArray[np.int64]]:
 
 def _best_of_starts(problem: Parametric, root: Node, work: Work) -> Solution:
     """The best solution of alternations from several metrics."""
-    from mlmio.kernels.alternate import alternate
-    from mlmio.search import ROUNDS
+    from mlmio.kernels.alternate import ROUNDS, alternate
 
     solution, counts = problem.nothing_found(), np.zeros(2, dtype=np.int64)
     if problem.instance.columns.integer.any():

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# From how many metrics an alternation starts, if nothing else is said.
+STARTS = 8
 # NCA costs a multiple of N² for every step: it learns from at most so many points.
 NCA_POINTS = 1000
 NCA_STEPS = 30

@@ -15,6 +15,8 @@ from mlmio.kernels.rows import (
 from mlmio.kernels.settle import settle
 from mlmio.kernels.simplex import LEANING, OPTIMAL, compiled
 
+# Most rounds of an alternation.
+ROUNDS = 30
 # An alternation ends when a round gains less than this.
 LEAST_GAIN = 1e-7
 

@@ -19,7 +19,7 @@ from mlmio.kernels.node import (
     no_branches,
     slot_of,
 )
-from mlmio.kernels.programs import load, solve_node, worth_keeping
+from mlmio.kernels.programs import NEARLY_TIGHT, load, solve_node, worth_keeping
 from mlmio.kernels.rows import (
     GIVEN_UP,
     KEPT,
@@ -44,8 +44,6 @@ from mlmio.kernels.simplex import (
 )
 
 WHOLE = 1e-6
-# A node hands on the rows whose scaled slack is below this.
-NEARLY_TIGHT = 0.02
 
 
 @compiled
@@ -136,7 +134,7 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
         if len(branches.choices) > 1:
             bound = min(bound, branches.bounds.max())
             break
-        decide_on(rules, node, branches.subject, branches.choices[0])
+        decide_on(node, branches.subject, branches.choices[0])
         # It is decided: no child is left to make of it if the node is closed next.
         branches = no_branches(len(integer))
     return (
@@ -189,7 +187,7 @@ def _look_for_solution(instance, node, work, price, best):
     served_by = np.empty_like(node.served_by)
     state = _if_kept(node.state)
     least = separations(classes, rules, state, d, served_by, separation)
-    if least >= instance.columns.lower[len(x) - 1]:
+    if least >= instance.columns.lower[len(x) - 1] - VIOLATED:
         _keep_better(best, rest + min(least, dmax) - price, x, state)
     if rules.may_give_up:
         value = settle(classes, rules, dmax, instance.fixed, d, state, served_by, separation)
@@ -256,7 +254,7 @@ def _decide(classes, rules, node, level, price, wanted):
             left[y[i]] -= 1
             changed = True
         if choice != 0:
-            decide_on(rules, node, i, choice)
+            decide_on(node, i, choice)
     return changed
 
 

@@ -35,6 +35,8 @@ from mlmio.kernels.simplex import (
     simplex,
 )
 
+# Points that are tried for branching, the most violated ones.
+CANDIDATES = 12
 # Rows of a child that are at hand from the start: to the nearest non-class points.
 FENCES_AT_HAND = 4
 CHILD_STEPS = np.int64(5_000)

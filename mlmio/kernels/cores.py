@@ -14,9 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mlmio.kernels.branch import violated
-from mlmio.kernels.choosing import choices_of, nearest_fences, try_choice
+from mlmio.kernels.choosing import (
+    CANDIDATES,
+    GROWTH,
+    choices_of,
+    nearest_fences,
+    try_choice,
+)
 from mlmio.kernels.node import Node, slot_of
-from mlmio.kernels.programs import load, named, solve_node, worth_keeping
+from mlmio.kernels.programs import NEARLY_TIGHT, load, named, solve_node, worth_keeping
 from mlmio.kernels.rows import (
     BARE,
     FIRST_OF_REGION,
@@ -38,20 +44,16 @@ from mlmio.kernels.simplex import (
     compiled,
     inlined,
     leaf,
+    objective,
 )
 
-# Points that are tried for branching, the most violated ones.
-CANDIDATES = 12
 # To leave points out of a core may take so many steps of the simplex method each, and all together
 # so many, and so many times those of the core itself.
 EFFORT_A_POINT, EFFORT, SHARE = 8_000, 20_000, 4
 # Weights of a basis below this are rounding.
 LEAST_WEIGHT = 1e-11
-# Estimated size of a subtree: by how much its bound exceeds the cut-off, to this power, and
-# something for being one at all.
-GROWTH, LEAST_SIZE = 4.0, 1e-12
-# A branch hands on the rows whose scaled slack is below this.
-NEARLY_TIGHT = 0.02
+# What is added to the estimated size of a subtree, for being one at all.
+LEAST_SIZE = 1e-12
 
 #: What a proof ends with: no metric exceeds the cut-off, one does, or neither is known.
 REFUTED, MET, UNCLEAR = range(3)
@@ -63,7 +65,8 @@ class Known(NamedTuple):
     Parameters
     ----------
     level : (N, N) array
-        What the objective, but for prices, does not exceed if j serves i.
+        What the objective, but for prices, does not exceed if j serves i; infinite where nothing
+        is known.
     because : (N, N, m + 1) array of int
         The points beside i that this leans on, −1 after the last.
     """
@@ -99,7 +102,7 @@ class Branching(NamedTuple):
 
 def new_known(N: int, m: int) -> Known:
     """Return that nothing is known of `N` points in programs of `m` columns."""
-    return Known(np.full((N, N), np.inf), np.full((N, N, m + 1), -1, dtype=np.int32))
+    return Known(np.full((N, N), np.inf), np.empty((N, N, m + 1), dtype=np.int32))
 
 
 @compiled
@@ -113,7 +116,7 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
         With nobody served.
     work : Work
     state : (N,) array of int
-        ``KEPT``, or ``LEFT_OUT``: of the latter none has rows, and any may serve.
+        ``KEPT`` or ``LEFT_OUT``.
     cutoff : float
         For the objective, but for prices.
     effort : int
@@ -191,6 +194,7 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
     rules, N = instance.rules, len(state)
     served_by, allowed = np.full((N, rules.k), -1, np.int64), root.allowed.copy()
     codes, basis, last = root.codes, root.basis, counts[1] + effort
+    # The compiler learns from the entry what the list holds.
     path = [_nothing(root)]
     path.pop()
     while True:
@@ -309,6 +313,8 @@ def _branch(instance, node, work, n, cutoff, known, alone, closing, counts):
     """
     rules, child, apart, N = instance.rules, work.child, instance.classes.apart, len(node.state)
     best, best_size = _nothing(node), np.inf
+    # Without a cut-off sizes are estimated as if there were one this far below.
+    floor = max(cutoff, objective(work.program, work.vertex) - instance.table.dmax)
     points = violated(instance.classes, rules, node, work)
     if _exceeds(instance, work, cutoff):
         return best
@@ -329,7 +335,7 @@ def _branch(instance, node, work, n, cutoff, known, alone, closing, counts):
                     _get_to_know(instance, work, status, cutoff, known, i, j)
                 _lean_on(instance, work, child, status, leaning)
                 continue
-            above = bound - cutoff if status == OPTIMAL else instance.table.dmax
+            above = bound - floor if status == OPTIMAL else instance.table.dmax
             size += max(above, 0.0) ** GROWTH + LEAST_SIZE
             choices[found] = j
             named(work.codes, child, bases[found])
@@ -393,6 +399,7 @@ def _lean_on_row(code, N, others, leaning):
     if code >= FIRST_OF_REGION:
         return
     kind, i, k = code // (N * N), (code // N) % N, code % N
+    # λ ≤ d_ik, of the semantics 'printed', holds whatever becomes of i.
     if kind >= SEPARATION:
         leaning[i] = True
     if kind >= BARE and others:

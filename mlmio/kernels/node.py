@@ -115,20 +115,15 @@ def new_closing(N: int, k: int, m: int) -> Closing:
 
 
 @compiled
-def decide_on(rules, node, subject, choice):
+def decide_on(node, subject, choice):
     """Write a choice about a point into a node."""
     if choice == TO_GIVE_UP:
         node.state[subject] = GIVEN_UP
-        if not rules.serving:
-            for i in range(len(node.state)):
-                node.allowed[i, subject] = False
         return
     node.state[subject] = KEPT
     if choice != TO_KEEP:
         node.served_by[subject, slot_of(node.served_by[subject])] = choice
         node.allowed[subject, choice] = False
-        if rules.may_give_up and not rules.serving:
-            node.state[choice] = KEPT
 
 
 @leaf

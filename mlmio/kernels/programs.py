@@ -34,6 +34,8 @@ from mlmio.kernels.simplex import (
 )
 
 MOST_STEPS = np.int64(20_000)
+# A node hands on the rows whose scaled slack is below this.
+NEARLY_TIGHT = 0.02
 
 
 class Work(NamedTuple):
@@ -48,7 +50,6 @@ class Work(NamedTuple):
     vertex: Vertex
     child: Vertex
     d: Array
-    child_d: Array
     row: Array
     separation: Array
     halt: Mask
@@ -74,7 +75,6 @@ def new_work(instance: Instance) -> Work:
         new_scratch(m, capacity),
         new_vertex(m),
         new_vertex(m),
-        np.empty((N, N)),
         np.empty((N, N)),
         np.empty(N),
         np.empty(N),

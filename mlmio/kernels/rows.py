@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 FAR, NEAR, REGION, BARE, SEPARATION = (np.int64(kind) for kind in range(5))
 
 #: What is decided of a point: nothing, that it is kept, that it is given up, or that it is left
-#: out of what is asked, has no rows of its own, but may serve.
+#: out of what is asked, kept or not: it needs no server and is in nobody's way, but may serve.
 OPEN, KEPT, GIVEN_UP, LEFT_OUT = range(4)
 
 # Violation of a row, in units of the distance, above which it is taken in.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT, nearest_fence
+from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT, VIOLATED, nearest_fence
 from mlmio.kernels.simplex import compiled, inlined, leaf
 
 
@@ -54,9 +54,9 @@ def separations(classes, rules, state, d, served_by, separation):
 def settle(classes, rules, dmax, fixed, d, state, served_by, separation):
     """Choose who is given up and who serves under distances d, for the best λ − ρ Σ z.
 
-    Exact where nobody is given up and for ``excuse``, whose points are given up in the order of
-    their separations; for the other semantics a greedy choice: of the point that allows least and
-    its nearest fence, the one without which λ grows more.
+    Exact where it is fixed who is given up and for ``excuse``, whose points are given up in the
+    order of their separations; for the other semantics a greedy choice: of the point that allows
+    least and its nearest fence, the one without which λ grows more.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def settle(classes, rules, dmax, fixed, d, state, served_by, separation):
     Returns
     -------
     float
-        λ − ρ Σ z, −inf where λ would be negative.
+        λ − ρ Σ z, −inf where points may be given up and λ would be negative all the same.
     """
     y, price = classes.y, rules.price
     left = classes.sizes.copy()
@@ -90,7 +90,7 @@ def settle(classes, rules, dmax, fixed, d, state, served_by, separation):
     best_state = state.copy()
     while True:
         value = min(least, dmax) - price * given_up
-        if least >= 0.0 and value > best:
+        if least >= -VIOLATED and value > best:
             best = value
             best_state[:] = state
         if least >= dmax or dmax - price * (given_up + 1) <= best:
@@ -101,7 +101,7 @@ def settle(classes, rules, dmax, fixed, d, state, served_by, separation):
         state[i] = GIVEN_UP
         left[y[i]] -= 1
         given_up += 1
-        if rules.others:
+        if rules.others or not rules.serving:
             least = separations(classes, rules, state, d, served_by, separation)
         else:
             separation[i] = np.inf

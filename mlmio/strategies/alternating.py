@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
@@ -19,7 +20,7 @@ from mlmio.softened import Active, Softened
 from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.trajectory import Recorder
-from mlmio.starts import starts
+from mlmio.starts import STARTS, starts
 from mlmio.strategies.base import (
     ModelSize,
     Outcome,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-STARTS = 8
 ROUNDS = 8
 # A start is left when a round gains less than this share of the objective.
 LEAST_GAIN = 1e-3
@@ -133,19 +133,21 @@ def _run(
     alternation = Alternation(sketch, left, options.seed)
     thetas = starts(sketch, number, options.seed, _given(sketch, options))
     polish = Polish(sketch, options.threads) if fits(sketch) else None
+    begun: Generator[tuple[Array, Best | None], None, None]
     begun = ((theta, None) for theta in thetas) if polish is None else polish.improve_each(thetas)
-    for n, (theta, found) in enumerate(begun):
-        if alternation.proven or (stop() and n):
-            break
-        alternation.starts += 1
-        if found is not None:
-            alternation.take(found)
-        # Without a loss both alternate over the same, and the compiled one is faster.
-        if polish is None or alternation.loss is not None or alternation.best.theta is None:
-            alternation.improve(theta)
-            if polish is not None and alternation.best.theta is not None:
-                alternation.take(polish.improve(alternation.best.theta))
-        watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
+    with closing(begun):
+        for n, (theta, found) in enumerate(begun):
+            if alternation.proven or (stop() and n):
+                break
+            alternation.starts += 1
+            if found is not None:
+                alternation.take(found)
+            # Without a loss both alternate over the same, and the compiled one is faster.
+            if polish is None or alternation.loss is not None or alternation.best.theta is None:
+                alternation.improve(theta)
+                if polish is not None and alternation.best.theta is not None:
+                    alternation.take(polish.improve(alternation.best.theta))
+            watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
     answer = _answer(alternation, interrupted(), stop())
     answer = replace(answer, trajectory=tuple(alternation.record.moments))
     best = alternation.best

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +17,7 @@ from mlmio.outline import GivingUp, Outline, Serving, outline
 from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.trajectory import Recorder
-from mlmio.starts import starts
+from mlmio.starts import STARTS, starts
 from mlmio.strategies.base import (
     ModelSize,
     Outcome,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from mlmio.kernels.programs import Work
     from mlmio.parametric import Parametric
 
-STARTS = 8
-
 
 @register_strategy
 class Disjunctive(Strategy):
@@ -48,6 +47,9 @@ class Disjunctive(Strategy):
     a dual simplex method that takes rows in on demand. Alternation from several starts, and from
     the solutions of nodes, finds incumbents. Whole-number columns of the region, the switches of a
     cardinality, are branched on as well.
+
+    Where points that are given up relieve the rows of others, ``remove`` and ``printed``, it is
+    searched over sets of points that are given up, by cores, and within each over who serves.
 
     Takes ``nearest(k)`` with no loss or with ``outliers`` of any semantics, and every term, cone,
     sparsity and side block. A node costs about 100 programs of m columns, each a few steps of
@@ -116,8 +118,6 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         stop = _stop(options, built, interrupted)
         solution, record = problem.nothing_found(), Recorder()
         record.note(bound=lp_bound)
-        if not problem.instance.columns.integer.any():
-            _alternate_from_starts(problem, root, work, solution, options, stop, counts, record)
         search = search_for(problem)(
             problem,
             root,
@@ -128,6 +128,8 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
             seed=options.seed,
         )
         search.counts += counts
+        if not problem.instance.columns.integer.any():
+            _alternate_from_starts(search, work._replace(halt=search.halt), options, stop, record)
 
         def tell(progress: Progress) -> None:
             record.note(progress.incumbent, progress.bound)
@@ -157,38 +159,40 @@ def _at_node_limit(search: AnytimeSearch, options: Options) -> bool:
 
 
 def _alternate_from_starts(
-    problem: Parametric,
-    root: Node,
+    search: AnytimeSearch,
     work: Work,
-    solution: Solution,
     options: Options,
     stop: Callable[[], bool],
-    counts: NDArray[np.int64],
     record: Recorder,
 ) -> None:
-    """Improve `solution` by alternation from several starts."""
-    from mlmio.kernels.alternate import alternate
-    from mlmio.search import ROUNDS
+    """Improve the solution of a search by alternation from several starts."""
+    sketch, solution = search.problem.outline, search.solution
+    with ThreadPoolExecutor(1) as pool:
+        for theta in starts(sketch, STARTS, options.seed, given_metric(options, sketch.data)):
+            if stop():
+                return
+            search.problem.distances(theta, work)
+            search.attend(pool, [partial(_alternate, search, work)], stop)
+            record.note(float(solution.value[0]))
 
-    given = given_metric(options, problem.outline.data)
-    for theta in starts(problem.outline, STARTS, options.seed, given):
-        if stop():
-            return
-        problem.distances(theta, work)
-        if problem.instance.rules.others:
-            # To give points up one by one goes astray where most are in each other's way.
-            _alternate_keeping_all(problem, root, work, solution, counts)
-        alternate(problem.instance, root, work, solution, ROUNDS, counts)
-        record.note(float(solution.value[0]))
+
+def _alternate(search: AnytimeSearch, work: Work) -> None:
+    """Alternate from the distances in ``work.d``."""
+    from mlmio.kernels.alternate import ROUNDS, alternate
+
+    problem, root, solution, counts = search.problem, search.root, search.solution, search.counts
+    if problem.instance.rules.others:
+        # To give points up one by one goes astray where most are in each other's way.
+        _alternate_keeping_all(problem, root, work, solution, counts)
+    alternate(problem.instance, root, work, solution, ROUNDS, counts)
 
 
 def _alternate_keeping_all(
     problem: Parametric, root: Node, work: Work, solution: Solution, counts: NDArray[np.int64]
 ) -> None:
     """Alternate as if no point could be given up; the distances are left in ``work.d``."""
-    from mlmio.kernels.alternate import alternate
-    from mlmio.kernels.rows import GIVEN_UP, KEPT
-    from mlmio.search import ROUNDS
+    from mlmio.kernels.alternate import ROUNDS, alternate
+    from mlmio.kernels.rows import GIVEN_UP, KEPT, region_cost
 
     instance, kept = problem.instance, problem.nothing_found()
     rules, lower = instance.rules, root.lower.copy()
@@ -198,7 +202,8 @@ def _alternate_keeping_all(
     all_kept = instance._replace(rules=rules._replace(may_give_up=False, price=0.0), fixed=fixed)
     alternate(all_kept, root._replace(lower=lower), work, kept, ROUNDS, counts)
     value = kept.value[0] - rules.price * np.sum(fixed == GIVEN_UP)
-    if kept.value[0] >= root.lower[-1] and value > solution.value[0]:
+    margin = kept.value[0] - region_cost(instance.columns.cost, kept.x)
+    if margin >= root.lower[-1] and value > solution.value[0]:
         solution.value[0], solution.x[:], solution.state[:] = value, kept.x, kept.state
 
 
@@ -208,7 +213,7 @@ def _answer(search: AnytimeSearch, options: Options, interrupted: bool) -> Answe
     progress = search.progress
     told = f"{progress.open} open nodes, {progress.programs} linear programs"
     objective = value if found else None
-    if search.open == 0 and not found:
+    if search.open == 0 and not found and np.isneginf(bound):
         return Answer("infeasible", nodes=search.nodes, message="every branch is infeasible")
     # What was cut off may have been better by the gap.
     proven = float(value + search.gap + search.problem.slack)

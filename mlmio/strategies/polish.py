@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -23,7 +23,6 @@ Mask = NDArray[np.bool_]
 
 # Features of all pairs that the compiled alternation may take.
 POLISHED_BYTES = 2**28
-POLISHING_ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,14 @@ class Polish:
 
         self.problem = parametric(sketch)
         self.threads = threads
-        works = [new_work(self.problem.instance) for _ in range(threads)]
+        self.halt = np.zeros(1, dtype=np.bool_)
+        works = [new_work(self.problem.instance)._replace(halt=self.halt) for _ in range(threads)]
         _, self.root = root_of(self.problem, works[0], new_counts())
         self.works: SimpleQueue[Work] = SimpleQueue()
         for work in works:
             self.works.put(work)
 
-    def improve_each(self, thetas: Iterable[Array]) -> Iterator[tuple[Array, Best]]:
+    def improve_each(self, thetas: Iterable[Array]) -> Generator[tuple[Array, Best], None, None]:
         """Yield every θ with what the alternation finds from it, in their order.
 
         Some are alternated from ahead of the one that is yielded, as many as keep the threads busy.
@@ -91,17 +91,19 @@ class Polish:
             for theta, found in ahead:
                 yield theta, found.result()
         finally:
+            # Nobody waits for what is still being alternated.
+            self.halt[0] = True
             pool.shutdown(cancel_futures=True)
 
     def improve(self, theta: Array) -> Best:
         """Return the best of an alternation from θ."""
-        from mlmio.kernels.alternate import alternate
+        from mlmio.kernels.alternate import ROUNDS, alternate
 
         problem, found = self.problem, self.problem.nothing_found()
         work = self.works.get()
         try:
             problem.distances(theta, work)
-            alternate(problem.instance, self.root, work, found, POLISHING_ROUNDS, new_counts())
+            alternate(problem.instance, self.root, work, found, ROUNDS, new_counts())
         finally:
             self.works.put(work)
         value = float(found.value[0])
