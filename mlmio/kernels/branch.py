@@ -98,7 +98,7 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
         if column < 0 and status in (OPTIMAL, LEANING):
             _look_for_solution(instance, node, work, price, best)
         wanted = best.value[0] + gap
-        bound = min(bound, _bound_by_prices(rules, node.state, node.most, level, price))
+        bound = min(bound, bound_by_prices(rules, node.state, node.most, level, price))
         if bound <= wanted:
             bound = -np.inf
             break
@@ -212,8 +212,8 @@ def _keep_better(best, value, x, state):
         best.state[:] = state
 
 
-@inlined
-def _bound_by_prices(rules, state, most, level, price):
+@compiled
+def bound_by_prices(rules, state, most, level, price):
     """Bound the objective by what keeping each point allows, or giving it up costs.
 
     λ is at most ``most[i]`` for every point i that is kept: with the t hardest of the undecided

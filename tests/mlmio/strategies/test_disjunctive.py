@@ -12,6 +12,7 @@ from instances import disjunctive, iris, proven, random_data
 from oracle_paper import Setting, nearest
 
 import mlmio
+import mlmio.search
 from mlmio import DataError, Dataset, Metric, SolverError
 from mlmio.solvers.base import Options
 
@@ -42,6 +43,24 @@ def test_outliers(semantics: str, rho: float, keep: int, k: int) -> None:
     optimum = oracle.solve(oracle.Problem(data.X, data.y, k=k, loss=loss))
     assert optimum is not None
     proven(disjunctive(spec, data, verify="full"), optimum)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_points_are_bounded_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, threads: int, k: int
+) -> None:
+    """Every choice at the root is tried to the end for few points only: here for none."""
+    monkeypatch.setattr(mlmio.search, "PROBED", 0)
+    data = random_data(3, (4, 3), spread=0.35)
+    loss = oracle.Loss("excuse", 0.05, 2)
+    optimum = oracle.solve(oracle.Problem(data.X, data.y, k=k, loss=loss))
+    spec = f"{BASE}({k=}) + outliers(rho=0.05, semantics='excuse')"
+    proven(disjunctive(spec, data, verify="full", threads=threads), optimum)
+    spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.1, semantics='excuse')"
+    halted = disjunctive(spec, iris(12), threads=threads, node_limit=1)
+    assert 0.102041 - 1e-6 <= halted.bound < 0.9
+    proven(disjunctive(spec, iris(12), threads=threads), 0.102041)
 
 
 @pytest.mark.parametrize("seed", range(4))
