@@ -177,6 +177,8 @@ class Metric:
                     part = cdist(X[rows] @ root, right, kind)
                     part *= sign
                     result[rows] += part
+                    # As large as the result: gone before there is another.
+                    del part
                 for order in higher:
                     delta = X[rows, None, :] - Y[None, :, :]
                     phi = features(delta.reshape(-1, self.D), order)
