@@ -113,6 +113,11 @@ class AnytimeSearch(ABC):
         self._closings = 0
         # Read by the compiled loops.
         self.halt = np.zeros(1, dtype=np.bool_)
+        self.begin()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Lay out what the search needs."""
 
     @property
     def gap(self) -> float:

@@ -19,7 +19,7 @@ from mlmio.kernels.rows import GIVEN_UP, KEPT
 from mlmio.search import Search
 
 if TYPE_CHECKING:
-    from mlmio.kernels.node import Node, Solution
+    from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
 
 
@@ -51,25 +51,18 @@ class HittingSearch(AnytimeSearch):
     up, and the points before it are kept.
     """
 
-    def __init__(
-        self,
-        problem: Parametric,
-        root: Node,
-        solution: Solution,
-        threads: int = 1,
-        rel_gap: float = 0.0,
-        abs_gap: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(problem, root, solution, threads, rel_gap, abs_gap, seed)
-        self._finders = [CoreSearch(problem, root, self.halt) for _ in range(threads)]
+    def begin(self) -> None:
+        """Lay out what the search needs."""
+        self._finders = [
+            CoreSearch(self.problem, self.root, self.halt) for _ in range(self.threads)
+        ]
         self._cores = Cores()
         self._serial = count()
         self._heap: list[_Open] = []
         # What was taken from the heap and is not done with.
         self._pending: list[_Open] = []
         self._settled = -np.inf
-        self._push(float(root.bound), self._finders[0].forced, 0)
+        self._push(float(self.root.bound), self._finders[0].forced, 0)
 
     @property
     def bound(self) -> float:

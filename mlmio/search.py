@@ -25,7 +25,6 @@ from mlmio.kernels.serving import bound_points
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Branches
-    from mlmio.parametric import Parametric
 
 # Alternations from the solutions of nodes may take this share of the effort, in steps of the
 # simplex method; to look at all rows before a program is solved again costs as much as some.
@@ -63,23 +62,16 @@ class _Found:
 class Search(AnytimeSearch):
     """A search over who serves each point, and who is given up where that relieves no others."""
 
-    def __init__(
-        self,
-        problem: Parametric,
-        root: Node,
-        solution: Solution,
-        threads: int = 1,
-        rel_gap: float = 0.0,
-        abs_gap: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(problem, root, solution, threads, rel_gap, abs_gap, seed)
+    def begin(self) -> None:
+        """Lay out what the search needs."""
         self._alternating_effort = 0
         self._serial = count()
-        self._work = [new_work(problem.instance)._replace(halt=self.halt) for _ in range(threads)]
+        self._work = [
+            new_work(self.problem.instance)._replace(halt=self.halt) for _ in range(self.threads)
+        ]
         self._heap: list[_Open] = []
         self._settled = -np.inf
-        self._root: Node | None = root
+        self._root: Node | None = self.root
 
     @property
     def bound(self) -> float:

@@ -21,15 +21,12 @@ from mlmio.kernels.choosing import (
     nearest_fences,
     try_choice,
 )
+from mlmio.kernels.leaning import get_to_know, is_known, lean_on
 from mlmio.kernels.node import Node, slot_of
 from mlmio.kernels.programs import NEARLY_TIGHT, load, named, solve_node, worth_keeping
 from mlmio.kernels.rows import (
-    BARE,
-    FIRST_OF_REGION,
     KEPT,
     LEFT_OUT,
-    SEPARATION,
-    Array,
     Integers,
     Mask,
     nearest_fence,
@@ -43,36 +40,17 @@ from mlmio.kernels.simplex import (
     OPTIMAL,
     compiled,
     inlined,
-    leaf,
     objective,
 )
 
 # To leave points out of a core may take so many steps of the simplex method each, and all together
 # so many, and so many times those of the core itself.
 EFFORT_A_POINT, EFFORT, SHARE = 8_000, 20_000, 4
-# Weights of a basis below this are rounding.
-LEAST_WEIGHT = 1e-11
 # What is added to the estimated size of a subtree, for being one at all.
 LEAST_SIZE = 1e-12
 
 #: What a proof ends with: no metric exceeds the cut-off, one does, or neither is known.
 REFUTED, MET, UNCLEAR = range(3)
-
-
-class Known(NamedTuple):
-    """Choices that a margin forbids whatever else is decided, as far as is known.
-
-    Parameters
-    ----------
-    level : (N, N) array
-        What the objective, but for prices, does not exceed if j serves i; infinite where nothing
-        is known.
-    because : (N, N, m + 1) array of int
-        The points beside i that this leans on, −1 after the last.
-    """
-
-    level: Array
-    because: Integers
 
 
 class Branching(NamedTuple):
@@ -98,11 +76,6 @@ class Branching(NamedTuple):
     done: Integers
     leaning: Mask
     codes: Integers
-
-
-def new_known(N: int, m: int) -> Known:
-    """Return that nothing is known of `N` points in programs of `m` columns."""
-    return Known(np.full((N, N), np.inf), np.empty((N, N, m + 1), dtype=np.int32))
 
 
 @compiled
@@ -203,7 +176,7 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
         status, n = solve_node(instance, state, served_by, work, n, cutoff, counts)
         if status in (CUT_OFF, INFEASIBLE):
             core[:] = False
-            _lean_on(instance, work, work.vertex, status, core)
+            lean_on(instance, work, work.vertex, status, core)
         elif status not in (OPTIMAL, LEANING) or counts[1] > last:
             return UNCLEAR
         else:
@@ -327,13 +300,13 @@ def _branch(instance, node, work, n, cutoff, known, alone, closing, counts):
         for j in choices_of(rules, node, work.d[i], i, 0.0):
             if size >= best_size:
                 break
-            if _is_known(known, node.state, cutoff, i, j, leaning):
+            if is_known(known, node.state, cutoff, i, j, leaning):
                 continue
             status, bound = try_choice(instance, node, work, n, i, j, near, cutoff, closing, counts)
             if status in (CUT_OFF, INFEASIBLE):
                 if alone:
-                    _get_to_know(instance, work, status, cutoff, known, i, j)
-                _lean_on(instance, work, child, status, leaning)
+                    get_to_know(instance, work, status, cutoff, known, i, j)
+                lean_on(instance, work, child, status, leaning)
                 continue
             above = bound - floor if status == OPTIMAL else instance.table.dmax
             size += max(above, 0.0) ** GROWTH + LEAST_SIZE
@@ -348,59 +321,3 @@ def _branch(instance, node, work, n, cutoff, known, alone, closing, counts):
             if found <= 1:
                 break
     return best
-
-
-@leaf
-def _is_known(known, state, cutoff, i, j, leaning):
-    """Whether it is known that j cannot serve i; if so, what that leans on is added."""
-    if known.level[i, j] > cutoff:
-        return False
-    for k in known.because[i, j]:
-        if k >= 0 and state[k] != KEPT:
-            return False
-    for k in known.because[i, j]:
-        if k >= 0:
-            leaning[k] = True
-    return True
-
-
-@compiled
-def _get_to_know(instance, work, status, cutoff, known, i, j):
-    """Note down that j cannot serve i, and what that leans on."""
-    leaning, found = np.zeros(len(known.level), np.bool_), 0
-    _lean_on(instance, work, work.child, status, leaning)
-    leaning[i] = False
-    because = known.because[i, j]
-    known.level[i, j] = cutoff
-    because[:] = -1
-    for k in range(len(leaning)):
-        if leaning[k]:
-            because[found] = k
-            found += 1
-
-
-@compiled
-def _lean_on(instance, work, vertex, status, leaning):
-    """Add the points whose rows close the program of a vertex."""
-    others, N, codes = instance.rules.others, len(leaning), work.codes
-    infeasible = status == INFEASIBLE
-    weights = work.scratch.direction if infeasible else vertex.multipliers
-    for r in range(len(weights)):
-        if vertex.basis[r] >= 0 and abs(weights[r]) > LEAST_WEIGHT:
-            _lean_on_row(codes[vertex.basis[r]], N, others, leaning)
-    entering = work.scratch.entering[0]
-    if infeasible and entering >= 0:
-        _lean_on_row(codes[entering], N, others, leaning)
-
-
-@leaf
-def _lean_on_row(code, N, others, leaning):
-    """Add the points that a row needs to be kept."""
-    if code >= FIRST_OF_REGION:
-        return
-    kind, i, k = code // (N * N), (code // N) % N, code % N
-    # λ ≤ d_ik, of the semantics 'printed', holds whatever becomes of i.
-    if kind >= SEPARATION:
-        leaning[i] = True
-    if kind >= BARE and others:
-        leaning[k] = True

@@ -8,7 +8,8 @@ import pytest
 from instances import random_data
 
 import mlmio
-from mlmio.kernels.cores import find_core, new_known
+from mlmio.kernels.cores import find_core
+from mlmio.kernels.leaning import new_known
 from mlmio.kernels.node import new_closing
 from mlmio.kernels.programs import new_work
 from mlmio.kernels.rows import KEPT, LEFT_OUT
