@@ -57,9 +57,9 @@ class CoreSearch:
         self._work = new_work(instance)._replace(halt=halt)
         self._known = new_known(len(instance.fixed), len(root.lower))
 
-    def begin(self, cores: Cores, solution: Solution, wanted: float) -> None:
-        """Begin with what is known, and with what an objective must exceed to be wanted."""
-        self.cores, self.wanted = cores.copy(), wanted
+    def begin(self, cores: Cores, solution: Solution, gap: float) -> None:
+        """Begin with what is known, and with by how much a solution must be better to be wanted."""
+        self.cores, self._gap = cores.copy(), gap
         value, x, state = solution
         self.solution = Solution(value.copy(), x.copy(), state.copy())
         self.counts = np.zeros(2, dtype=np.int64)
@@ -67,7 +67,8 @@ class CoreSearch:
 
     def level(self, points: int) -> float:
         """Return what must be exceeded, but for prices, where so many points are given up."""
-        return self.wanted + self.problem.instance.rules.price * points
+        wanted = float(self.solution.value[0]) + self._gap
+        return wanted + self.problem.instance.rules.price * points
 
     def left(self, given_up: int) -> NDArray[np.int64]:
         """Return how many points of every class are kept."""

@@ -124,7 +124,7 @@ class HittingSearch(AnytimeSearch):
         """Have the finders do something at the same time, and take over what they found."""
         finders = self._finders[: len(tasks)]
         for finder in finders:
-            finder.begin(self._cores, self.solution, self.wanted)
+            finder.begin(self._cores, self.solution, self.gap)
         answers = self.attend(pool, tasks, stop)
         for finder in finders:
             self._cores.merge(finder.cores)
