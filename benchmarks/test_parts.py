@@ -101,7 +101,7 @@ def test_node_program(benchmark, N, D):
     benchmark.group = "linear program of a node"
 
     def run():
-        begin(program, vertex)
+        begin(program, vertex, scratch)
         return simplex(program, R, vertex, scratch, -np.inf, 100_000)
 
     status, steps = benchmark.pedantic(run, **ROUNDS)

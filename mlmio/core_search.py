@@ -77,26 +77,25 @@ class CoreSearch:
         kept: NDArray[np.int64] = classes.sizes - np.bincount(gone, minlength=len(classes.sizes))
         return kept
 
-    def bound_deeper(self, given_up: int, kept: int) -> float:
-        """Bound the objective with further points given up; −inf where none is wanted.
+    def hits_deeper(self, given_up: int, kept: int, part: int, parts: int) -> bool:
+        """Look for cores enough to close what gives further points up; whether there are.
 
-        With none given up, where the bound is that of the whole search, it is gone on with more
-        points where for some there are not cores enough.
+        Of the numbers of further points one of so many parts is looked at. With none given up,
+        where cores bound the whole search, it is gone on with more points where for some there are
+        not cores enough.
         """
-        size, price = given_up.bit_count(), self.problem.instance.rules.price
-        removable = int(np.maximum(self.left(given_up) - self.problem.instance.rules.keep, 0).sum())
-        h, step, complete = 1, 1, True
+        size, keep = given_up.bit_count(), self.problem.instance.rules.keep
+        removable = int(np.maximum(self.left(given_up) - keep, 0).sum())
+        h, step, complete = 1 + part, parts, True
         while h <= removable and self.level(size + h) < self.most:
             if self._hit_by(given_up, kept, h):
-                h += 1
+                h += parts
                 continue
             complete = False
             if self.halt[0] or given_up != self.forced:
                 break
             h, step = h + step, 2 * step
-        if complete:
-            return -np.inf
-        return self.cores.bound(given_up, kept, price, self.most, first=1) - price * size
+        return complete
 
     def closes(self, given_up: int, kept: int) -> bool:
         """Whether no metric is wanted with these points given up, and no others."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -90,8 +90,7 @@ class HittingSearch(AnytimeSearch):
         """Bound some sets of points at the same time; then solve them, and branch, in order."""
         self._pending = self._take()
         entries = list(self._pending)
-        looks = [partial(_look, *pair) for pair in zip(self._finders, entries, strict=False)]
-        for entry, (deeper, closed) in zip(entries, self._found_by(pool, looks, stop), strict=True):
+        for entry, (deeper, closed) in zip(entries, self._look(entries, pool, stop), strict=True):
             self._pending.remove(entry)
             deeper = min(entry.bound, deeper)
             here = -np.inf if closed else entry.bound
@@ -103,6 +102,25 @@ class HittingSearch(AnytimeSearch):
             self.nodes += 1
             if deeper > self.wanted:
                 self._branch(entry, deeper, pool, stop)
+
+    def _look(
+        self, entries: list[_Open], pool: ThreadPoolExecutor, stop: Callable[[], bool]
+    ) -> Iterator[tuple[float, bool]]:
+        """Bound sets of points with further ones given up, and say whether a core closes the rest.
+
+        The threads that are too many for the sets share the numbers of further points.
+        """
+        parts = max(1, self.threads // max(1, len(entries)))
+        tasks = [partial(_look, entry, part, parts) for entry in entries for part in range(parts)]
+        found = self._found_by(pool, tasks, stop)
+        price, most = self.problem.instance.rules.price, self._finders[0].most
+        for n, entry in enumerate(entries):
+            complete, closed = zip(*found[n * parts : (n + 1) * parts], strict=True)
+            deeper = -np.inf
+            if not all(complete):
+                deeper = self._cores.bound(entry.given_up, entry.kept, price, most, first=1)
+                deeper -= price * entry.given_up.bit_count()
+            yield deeper, any(closed)
 
     def _take(self) -> list[_Open]:
         """Take the next sets of points, those of the best bounds: one for every thread."""
@@ -118,14 +136,15 @@ class HittingSearch(AnytimeSearch):
     def _found_by(
         self,
         pool: ThreadPoolExecutor,
-        tasks: Sequence[Callable[[], Found]],
+        tasks: Sequence[Callable[[CoreSearch], Found]],
         stop: Callable[[], bool],
     ) -> list[Found]:
-        """Have the finders do something at the same time, and take over what they found."""
+        """Have each finder work a task off at the same time, and take over what they found."""
         finders = self._finders[: len(tasks)]
         for finder in finders:
             finder.begin(self._cores, self.solution, self.gap)
-        answers = self.attend(pool, tasks, stop)
+        begun = [partial(task, finder) for task, finder in zip(tasks, finders, strict=True)]
+        answers = self.attend(pool, begun, stop)
         for finder in finders:
             self._cores.merge(finder.cores)
             self.counts += finder.counts
@@ -193,7 +212,7 @@ class HittingSearch(AnytimeSearch):
         level = self.wanted + instance.rules.price * size
         hit = self._cores.smallest(given_up, kept, level)
         if hit is None:
-            self._found_by(pool, [partial(finder.find, given_up, level)], stop)
+            self._found_by(pool, [lambda finder: finder.find(given_up, level)], stop)
             hit = self._cores.smallest(given_up, kept, level)
         if hit is None:
             # Any point but those that are decided.
@@ -213,10 +232,13 @@ class HittingSearch(AnytimeSearch):
             heapq.heappush(self._heap, _Open((-bound, -next(self._serial)), given_up, kept))
 
 
-def _look(finder: CoreSearch, entry: _Open) -> tuple[float, bool]:
-    """Bound the objective with further points given up, and say whether a core closes the rest."""
-    deeper = finder.bound_deeper(entry.given_up, entry.kept)
-    return deeper, finder.closes(entry.given_up, entry.kept)
+def _look(entry: _Open, part: int, parts: int, finder: CoreSearch) -> tuple[bool, bool]:
+    """Whether a part of what gives further points up is closed, and whether a core closes the rest.
+
+    The last part has least to do, and looks for that core.
+    """
+    complete = finder.hits_deeper(entry.given_up, entry.kept, part, parts)
+    return complete, part == parts - 1 and finder.closes(entry.given_up, entry.kept)
 
 
 def search_for(problem: Parametric) -> type[AnytimeSearch]:

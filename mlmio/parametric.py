@@ -181,7 +181,7 @@ def root_of(problem: Parametric, work: Work, counts: NDArray[np.int64]) -> tuple
     columns = instance.columns
     m, N = len(columns.c), len(instance.fixed)
     work.program.lower[:], work.program.upper[:] = columns.lower, columns.upper
-    begin(work.program, work.vertex)
+    begin(work.program, work.vertex, work.scratch)
     served_by = np.full((N, instance.rules.k), -1, dtype=np.int64)
     status, n = solve_node(instance, instance.fixed, served_by, work, 0, -np.inf, counts)
     basis = np.empty(m, dtype=np.int64)

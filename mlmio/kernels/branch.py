@@ -90,7 +90,7 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
         if not restarted and (status in (STEP_LIMIT, UNDECIDED)):
             # The numbers went astray: once more from the beginning.
             restarted = True
-            begin(work.program, vertex)
+            begin(work.program, vertex, work.scratch)
             continue
         level = objective(work.program, vertex) if status == OPTIMAL else np.inf
         column = fractional(integer, vertex.x)

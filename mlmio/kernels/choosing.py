@@ -30,6 +30,7 @@ from mlmio.kernels.simplex import (
     STEP_LIMIT,
     compiled,
     inlined,
+    leaf,
     objective,
     refactor,
     simplex,
@@ -131,7 +132,7 @@ def choices_of(rules, node, d, i, to_lose):
     return choices[:found]
 
 
-@compiled
+@leaf
 def try_choice(instance, node, work, n, i, choice, near, cutoff, closing, counts):
     """Solve the program of a child over the rows at hand and the new ones of its point."""
     table, program, codes = instance.table, work.program, work.codes
@@ -169,7 +170,9 @@ def try_choice(instance, node, work, n, i, choice, near, cutoff, closing, counts
 def _witness(work, served_by, status, cutoff, closing):
     """Note down what closed a child."""
     codes, m = work.codes, len(work.child.x)
-    closing.served_by[:] = served_by
+    for i in range(len(served_by)):
+        for t in range(len(served_by[i])):
+            closing.served_by[i, t] = served_by[i, t]
     closing.status[0] = status
     closing.limit[0] = cutoff
     entering = work.scratch.entering[0]
@@ -178,7 +181,7 @@ def _witness(work, served_by, status, cutoff, closing):
         closing.codes[r] = codes[row] if row >= 0 else row
 
 
-@compiled
+@leaf
 def _copy_vertex(vertex, child):
     for r in range(len(vertex.x)):
         child.basis[r] = vertex.basis[r]
@@ -220,7 +223,7 @@ def try_rounding(node, work, n, column, cutoff, price):
         program.lower[column] = below + 1.0 if up else lower
         program.upper[column] = upper if up else below
         _copy_vertex(work.vertex, child)
-        refactor(program, child)
+        refactor(program, child, work.scratch)
         status, _ = simplex(program, n, child, work.scratch, cutoff, CHILD_STEPS)
         if status != CUT_OFF and status != INFEASIBLE:
             choices[found] = 2 * int(below + up) + up

@@ -63,7 +63,7 @@ def get_to_know(instance, work, status, cutoff, known, i, j):
             found += 1
 
 
-@compiled
+@leaf
 def lean_on(instance, work, vertex, status, leaning):
     """Add the points whose rows close the program of a vertex."""
     others, N, codes = instance.rules.others, len(leaning), work.codes

@@ -93,7 +93,7 @@ def take_in_code(table, served_by, program, codes, n, code):
     return take_in(table, served_by, program, codes, n, kind, i, k)
 
 
-@compiled
+@leaf
 def solve_node(instance, state, served_by, work, n, cutoff, counts):
     """Solve the program of the work's vertex with every row of the node, taken in on demand.
 
@@ -120,7 +120,7 @@ def solve_node(instance, state, served_by, work, n, cutoff, counts):
             return status, n
 
 
-@compiled
+@leaf
 def load(instance, node, work, served_by):
     """Make the rows and the vertex of a node for its decisions; returns how many rows there are."""
     table, program, at_hand = instance.table, work.program, work.codes
@@ -142,8 +142,8 @@ def load(instance, node, work, served_by):
     for p in range(len(lower)):
         program.lower[p] = lower[p]
         program.upper[p] = upper[p]
-    if not refactor(program, work.vertex):
-        begin(program, work.vertex)
+    if not refactor(program, work.vertex, work.scratch):
+        begin(program, work.vertex, work.scratch)
     return n
 
 

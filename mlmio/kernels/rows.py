@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.kernels.simplex import compiled, leaf
+from mlmio.kernels.simplex import leaf
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -208,34 +208,33 @@ def take_in(table, served_by, program, codes, n, kind, i, k):
     return n + 1
 
 
-@compiled
+@leaf
 def take_in_violated(table, apart, rules, state, served_by, program, codes, all_d, n, x):
     """Add, for every point, the most violated row of each kind; the distances are left in d."""
     N = len(state)
     margin, dmax = x[len(x) - 1], table.dmax
-    worst, by = np.empty(4), np.empty(4, np.int64)
     for i in range(N):
         d, least = all_d[i], table.least[i]
         distances_of(table.features, x, i, d)
-        worst[FAR], worst[NEAR], by[FAR], by[NEAR] = VIOLATED, VIOLATED, -1, -1
+        far, far_by, near, near_by = -1, VIOLATED, -1, VIOLATED
         for k in range(i + 1, N):
-            if d[k] - dmax > worst[FAR]:
-                worst[FAR], by[FAR] = d[k] - dmax, k
-            if least[k] - d[k] > worst[NEAR]:
-                worst[NEAR], by[NEAR] = least[k] - d[k], k
+            if d[k] - dmax > far_by:
+                far, far_by = k, d[k] - dmax
+            if least[k] - d[k] > near_by:
+                near, near_by = k, least[k] - d[k]
+        if far >= 0:
+            n = take_in(table, served_by, program, codes, n, FAR, i, far)
+        if near >= 0:
+            n = take_in(table, served_by, program, codes, n, NEAR, i, near)
         fence, fence_at = nearest_fence(apart[i], rules.others, state, d)
-        by[BARE] = -1
-        if fence >= 0 and not rules.own and margin - fence_at > VIOLATED:
-            by[BARE] = fence
-        by[REGION] = -1
-        for kind in range(SEPARATION + rules.k):
-            other = by[kind] if kind < SEPARATION else -1
-            if kind >= SEPARATION and fence >= 0 and state[i] == KEPT:
-                j = served_by[i, kind - SEPARATION]
-                if j >= 0 and d[j] + margin - fence_at > VIOLATED:
-                    other = fence
-            if other >= 0:
-                n = take_in(table, served_by, program, codes, n, kind, i, other)
+        if fence < 0:
+            continue
+        if not rules.own and margin - fence_at > VIOLATED:
+            n = take_in(table, served_by, program, codes, n, BARE, i, fence)
+        for t in range(rules.k if state[i] == KEPT else 0):
+            j = served_by[i, t]
+            if j >= 0 and d[j] + margin - fence_at > VIOLATED:
+                n = take_in(table, served_by, program, codes, n, SEPARATION + t, i, fence)
     return n
 
 

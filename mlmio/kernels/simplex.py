@@ -43,6 +43,7 @@ compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "
 inlined = numba.njit(
     cache=True, nogil=True, inline="always", fastmath={"reassoc", "contract", "nsz"}
 )
+# What allocates nothing need not count references, which threads that share arrays wait for.
 leaf = numba.njit(cache=True, nogil=True, _nrt=False, fastmath={"reassoc", "contract", "nsz"})
 
 
@@ -104,12 +105,17 @@ class Scratch(NamedTuple):
         The entering row.
     entering : (1,) array of int
         Its code, as in a basis.
+    matrix, inverse, right : (m, m), (m, m) and (m,) arrays
+        The system of a basis while it is factored anew.
     """
 
     violation: Array
     direction: Array
     row: Array
     entering: Integers
+    matrix: Array
+    inverse: Array
+    right: Array
 
 
 def new_vertex(m: int) -> Vertex:
@@ -119,20 +125,28 @@ def new_vertex(m: int) -> Vertex:
 
 def new_scratch(m: int, capacity: int) -> Scratch:
     """Return memory for runs with `m` columns and at most `capacity` rows."""
-    return Scratch(np.empty(capacity), np.empty(m), np.empty(m), np.zeros(1, dtype=np.int64))
+    return Scratch(
+        np.empty(capacity),
+        np.empty(m),
+        np.empty(m),
+        np.zeros(1, dtype=np.int64),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty(m),
+    )
 
 
-@compiled
-def begin(program, vertex):
+@leaf
+def begin(program, vertex, scratch):
     """Put every column at the bound that its cost favours, which is dual feasible."""
     c, basis = program.c, vertex.basis
     for p in range(len(c)):
         basis[p] = -1 - p if c[p] >= 0 else -1 - len(c) - p
-    refactor(program, vertex)
+    refactor(program, vertex, scratch)
 
 
-@compiled
-def refactor(program, vertex):
+@leaf
+def refactor(program, vertex, scratch):
     """Compute the inverse, the point and the multipliers of a basis anew.
 
     Returns
@@ -142,11 +156,11 @@ def refactor(program, vertex):
     """
     basis, c = vertex.basis, program.c
     m = len(c)
-    matrix = np.zeros((m, m))
-    right = np.empty(m)
+    matrix, inverse, right = scratch.matrix, scratch.inverse, scratch.right
     for r in range(m):
         right[r] = _load(program, basis[r], matrix[r])
-    inverse = np.eye(m)
+        for p in range(m):
+            inverse[r, p] = 1.0 if p == r else 0.0
     if not _invert(matrix, inverse):
         return False
     transposed, multipliers, x = vertex.inverse, vertex.multipliers, vertex.x
@@ -200,7 +214,7 @@ def objective(program, vertex):
     return value
 
 
-@compiled
+@leaf
 def simplex(program, n, vertex, scratch, cutoff, most_steps):
     """Run from a vertex that is dual feasible, over the first `n` rows.
 
@@ -233,7 +247,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
         stalled = stalled + 1 if length <= 1e-13 else 0
         steps += 1
         due = pivot < DOUBTFUL_PIVOT or steps % STEPS_BETWEEN_REFACTORINGS == 0
-        if due and not refactor(program, vertex):
+        if due and not refactor(program, vertex, scratch):
             return STEP_LIMIT, steps
 
 
@@ -266,7 +280,12 @@ def _price(program, n, x, violation, careful, shuffle):
     m = len(x)
     for r in range(n):
         violation[r] = -b[r]
-    for p in range(m):
+    whole = m - m % 4
+    for p in range(0, whole, 4):
+        x0, x1, x2, x3 = x[p], x[p + 1], x[p + 2], x[p + 3]
+        for r in range(n):
+            violation[r] += x0 * A[p, r] + x1 * A[p + 1, r] + x2 * A[p + 2, r] + x3 * A[p + 3, r]
+    for p in range(whole, m):
         value = x[p]
         for r in range(n):
             violation[r] += value * A[p, r]
@@ -287,16 +306,47 @@ def _price(program, n, x, violation, careful, shuffle):
                     last, resort = excess, bound
             elif excess > worst:
                 worst, code = excess, bound
+    if careful or shuffle > 0:
+        other = _any_violated(violation, scale, n, worst, careful, shuffle)
+    else:
+        other = _most_violated(violation, scale, n, worst)
+    if other >= 0:
+        return other
+    return code if code != NOTHING else resort
+
+
+@leaf
+def _most_violated(violation, scale, n, worst):
+    """Return the row that is violated most, and by more than `worst`; −1 if none is."""
+    row, whole = -1, n - n % 4
+    for first in range(0, whole, 4):
+        # Four at a time: hardly ever is one of them the worst so far.
+        a, b = violation[first] * scale[first], violation[first + 1] * scale[first + 1]
+        c, d = violation[first + 2] * scale[first + 2], violation[first + 3] * scale[first + 3]
+        if max(max(a, b), max(c, d)) > worst:
+            for r in range(first, first + 4):
+                if violation[r] * scale[r] > worst:
+                    worst, row = violation[r] * scale[r], r
+    for r in range(whole, n):
+        if violation[r] * scale[r] > worst:
+            worst, row = violation[r] * scale[r], r
+    return row
+
+
+@leaf
+def _any_violated(violation, scale, n, worst, careful, shuffle):
+    """Return the first row that is violated, if `careful`, or else any; −1 if none is."""
+    row = -1
     for r in range(n):
         excess = violation[r] * scale[r]
-        if shuffle > 0 and excess > TOLERANCE:
+        if excess > TOLERANCE:
+            if careful:
+                return r
             # Any number that is hard to foresee, and the same in every run.
             excess = TOLERANCE + ((r * 7919 + shuffle * 104729) % 10007 + 1) * 1e-3
         if excess > worst:
-            if careful:
-                return r
-            worst, code = excess, r
-    return code if code != NOTHING else resort
+            worst, row = excess, r
+    return row
 
 
 @leaf
@@ -357,11 +407,13 @@ def _replace(vertex, scratch, leaving, code, right):
     for p in range(m):
         x[p] += inverse[leaving, p] * shortfall
     for r in range(m):
-        value = direction[r]
-        if r != leaving and value != 0.0:
+        multipliers[r] = max(multipliers[r] - length * direction[r], 0.0)
+    # A condition within would keep the compiler from vectors.
+    for first, last in ((0, leaving), (leaving + 1, m)):
+        for r in range(first, last):
+            value = direction[r]
             for p in range(m):
                 inverse[r, p] -= value * inverse[leaving, p]
-            multipliers[r] = max(multipliers[r] - length * value, 0.0)
     multipliers[leaving] = length
     vertex.basis[leaving] = code
     return length

@@ -48,7 +48,7 @@ def run(
 ) -> tuple[int, int, Vertex, Scratch]:
     m, R = given.A.shape
     vertex, scratch = new_vertex(m), new_scratch(m, R)
-    begin(given, vertex)
+    begin(given, vertex, scratch)
     status, steps = simplex(given, R, vertex, scratch, cutoff, most_steps)
     return status, steps, vertex, scratch
 
@@ -278,7 +278,7 @@ def test_the_limit_of_steps_is_kept_and_the_run_goes_on_from_there() -> None:
     given = next(p for p in map(random_program, range(1, 99, 2)) if run(p)[:2] >= (OPTIMAL, 6))
     m, R = given.A.shape
     vertex, scratch = new_vertex(m), new_scratch(m, R)
-    begin(given, vertex)
+    begin(given, vertex, scratch)
     assert simplex(given, R, vertex, scratch, -np.inf, 2) == (STEP_LIMIT, 2)
     status, steps = simplex(given, R, vertex, scratch, -np.inf, MOST_STEPS)
     assert (status, steps + 2) == run(given)[:2]
@@ -289,7 +289,7 @@ def test_rows_beyond_those_at_hand_are_not_looked_at() -> None:
     rng = np.random.default_rng(3)
     given = program(rng.normal(size=5), rng.normal(size=(40, 5)), np.ones(40), [-2] * 5, [2] * 5)
     vertex, scratch = new_vertex(5), new_scratch(5, 40)
-    begin(given, vertex)
+    begin(given, vertex, scratch)
     for n in (0, 1, 10, 40):
         status, _ = simplex(given, n, vertex, scratch, -np.inf, MOST_STEPS)
         first = given._replace(A=given.A[:, :n], b=given.b[:n])
@@ -299,15 +299,15 @@ def test_rows_beyond_those_at_hand_are_not_looked_at() -> None:
 
 def test_a_singular_basis_is_refused_and_the_vertex_is_as_it_was() -> None:
     given = program([1.0, 1.0], [[1.0, 1.0], [2.0, 2.0]], [1.0, 2.0], [0, 0], [1, 1])
-    vertex = new_vertex(2)
-    begin(given, vertex)
+    vertex, scratch = new_vertex(2), new_scratch(2, 2)
+    begin(given, vertex, scratch)
     before = vertex.x.copy(), vertex.inverse.copy(), vertex.multipliers.copy()
     vertex.basis[:] = (0, 1)
-    assert not refactor(given, vertex)
+    assert not refactor(given, vertex, scratch)
     for kept, now in zip(before, (vertex.x, vertex.inverse, vertex.multipliers), strict=True):
         np.testing.assert_array_equal(kept, now)
     vertex.basis[:] = (0, -1)
-    assert refactor(given, vertex)
+    assert refactor(given, vertex, scratch)
     assert vertex.x == pytest.approx([1.0, 0.0])
 
 
