@@ -10,7 +10,7 @@ from mlmio.anytime import Witness
 from mlmio.cores import Cores, bits_of, points_of
 from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.cores import find_core
-from mlmio.kernels.leaning import new_known
+from mlmio.kernels.known import new_known
 from mlmio.kernels.node import Solution, new_closing
 from mlmio.kernels.programs import new_work
 from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT

@@ -21,7 +21,8 @@ from mlmio.kernels.choosing import (
     nearest_fences,
     try_choice,
 )
-from mlmio.kernels.leaning import get_to_know, is_known, lean_on
+from mlmio.kernels.known import get_to_know, is_known, recall, remember
+from mlmio.kernels.leaning import lean_on
 from mlmio.kernels.node import Node, slot_of
 from mlmio.kernels.programs import NEARLY_TIGHT, load, named, solve_node, worth_keeping
 from mlmio.kernels.rows import (
@@ -162,7 +163,10 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
 
     The distances of a metric that was found are left in ``work.d``.
     """
+    if recall(instance, work, state, cutoff, known):
+        return MET
     if _plunge(instance, root, work, state, cutoff, counts):
+        remember(work, known)
         return MET
     rules, N = instance.rules, len(state)
     served_by, allowed = np.full((N, rules.k), -1, np.int64), root.allowed.copy()
@@ -182,8 +186,11 @@ def _refute(instance, root, work, state, cutoff, effort, known, core, closing, c
         else:
             alone = len(path) == 0
             branching = _branch(instance, node, work, n, cutoff, known, alone, closing, counts)
+            if branching.point < 0 and _exceeds(instance, work, cutoff):
+                remember(work, known)
+                return MET
             if branching.point < 0:
-                return MET if _exceeds(instance, work, cutoff) else UNCLEAR
+                return UNCLEAR
             if len(branching.choices) > 0:
                 path.append(branching)
                 basis = _choose(branching, served_by, allowed)

@@ -1,66 +1,12 @@
-"""What the proof of a core leans on, and what becomes known of single choices by it."""
+"""What the program that closes a branch leans on: the points of the rows of its basis."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from mlmio.kernels.rows import BARE, FIRST_OF_REGION, KEPT, SEPARATION, Array, Integers
-from mlmio.kernels.simplex import INFEASIBLE, compiled, leaf
+from mlmio.kernels.rows import BARE, FIRST_OF_REGION, SEPARATION
+from mlmio.kernels.simplex import INFEASIBLE, leaf
 
 # Weights of a basis below this are rounding.
 LEAST_WEIGHT = 1e-11
-
-
-class Known(NamedTuple):
-    """Choices that a margin forbids whatever else is decided, as far as is known.
-
-    Parameters
-    ----------
-    level : (N, N) array
-        What the objective, but for prices, does not exceed if j serves i; infinite where nothing
-        is known.
-    because : (N, N, m + 1) array of int
-        The points beside i that this leans on, −1 after the last.
-    """
-
-    level: Array
-    because: Integers
-
-
-def new_known(N: int, m: int) -> Known:
-    """Return that nothing is known of `N` points in programs of `m` columns."""
-    return Known(np.full((N, N), np.inf), np.empty((N, N, m + 1), dtype=np.int32))
-
-
-@leaf
-def is_known(known, state, cutoff, i, j, leaning):
-    """Whether it is known that j cannot serve i; if so, what that leans on is added."""
-    if known.level[i, j] > cutoff:
-        return False
-    for k in known.because[i, j]:
-        if k >= 0 and state[k] != KEPT:
-            return False
-    for k in known.because[i, j]:
-        if k >= 0:
-            leaning[k] = True
-    return True
-
-
-@compiled
-def get_to_know(instance, work, status, cutoff, known, i, j):
-    """Note down that j cannot serve i, and what that leans on."""
-    leaning, found = np.zeros(len(known.level), np.bool_), 0
-    lean_on(instance, work, work.child, status, leaning)
-    leaning[i] = False
-    because = known.because[i, j]
-    known.level[i, j] = cutoff
-    because[:] = -1
-    for k in range(len(leaning)):
-        if leaning[k]:
-            because[found] = k
-            found += 1
 
 
 @leaf

@@ -9,7 +9,7 @@ from instances import random_data
 
 import mlmio
 from mlmio.kernels.cores import find_core
-from mlmio.kernels.leaning import new_known
+from mlmio.kernels.known import new_known
 from mlmio.kernels.node import new_closing
 from mlmio.kernels.programs import new_work
 from mlmio.kernels.rows import KEPT, LEFT_OUT
