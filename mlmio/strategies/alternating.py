@@ -29,6 +29,7 @@ from mlmio.strategies.base import (
     register_strategy,
 )
 from mlmio.strategies.polish import Best, Polish, fits
+from mlmio.threads import threads_at_most
 from mlmio.watching import Watch
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ class Alternating(Strategy):
 
 def alternate_outline(sketch: Outline, options: Options, began: float) -> Outcome:
     """Alternate on an outline; `began` is when the building did."""
-    import numba
-
     sketch.require(Alternating.name, (Serving, Majority), (type(None), GivingUp, Softening))
     if sketch.region.integer.any():
         part = next(part for part in sketch.blocks if part.slot == "sparsity")
@@ -104,13 +103,12 @@ def alternate_outline(sketch: Outline, options: Options, began: float) -> Outcom
             f"strategy 'alternating' does not take whole-number columns, as those of '{part}': "
             f"use strategy='disjunctive' or 'direct'"
         )
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(options.threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        with noting_interrupts() as interrupted, Watch(options.log) as watch:
-            return _run(sketch, options, began, interrupted, watch)
-    finally:
-        numba.set_num_threads(before)
+    with (
+        threads_at_most(options.threads, blas=options.threads),
+        noting_interrupts() as interrupted,
+        Watch(options.log) as watch,
+    ):
+        return _run(sketch, options, began, interrupted, watch)
 
 
 def _run(

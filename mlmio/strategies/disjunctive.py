@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
@@ -18,6 +18,7 @@ from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.trajectory import Recorder
 from mlmio.starts import STARTS, starts
+from mlmio.strategies.alternating import Alternation
 from mlmio.strategies.base import (
     ModelSize,
     Outcome,
@@ -26,6 +27,7 @@ from mlmio.strategies.base import (
     refuse_solver_options,
     register_strategy,
 )
+from mlmio.threads import threads_at_most
 from mlmio.watching import Watch
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from mlmio.kernels.node import Node, Solution
     from mlmio.kernels.programs import Work
     from mlmio.parametric import Parametric
+
+    Array = NDArray[np.float64]
 
 
 @register_strategy
@@ -105,7 +109,12 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
     from mlmio.kernels.simplex import INFEASIBLE
     from mlmio.parametric import parametric, root_of
 
-    with noting_interrupts() as interrupted, Watch(options.log) as watch:
+    with (
+        # Idle threads of linear algebra spin for a while, and would take time from the search.
+        threads_at_most(options.threads, blas=1),
+        noting_interrupts() as interrupted,
+        Watch(options.log) as watch,
+    ):
         problem = parametric(sketch)
         work = new_work(problem.instance)
         counts = np.zeros(2, dtype=np.int64)
@@ -115,7 +124,7 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         if status == INFEASIBLE:
             answer = Answer("infeasible", message="no metric satisfies the region")
             return _outcome(problem, answer, None, lp_bound, began, built)
-        stop = _stop(options, built, interrupted)
+        left = _left(options, built, interrupted)
         solution, record = problem.nothing_found(), Recorder()
         record.note(bound=lp_bound)
         search = search_for(problem)(
@@ -129,13 +138,13 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         )
         search.counts += counts
         if not problem.instance.columns.integer.any():
-            _alternate_from_starts(search, work._replace(halt=search.halt), options, stop, record)
+            _alternate_from_starts(search, work._replace(halt=search.halt), options, left, record)
 
         def tell(progress: Progress) -> None:
             record.note(progress.incumbent, progress.bound)
             watch.progress(progress)
 
-        search.run(lambda: stop() or _at_node_limit(search, options), tell)
+        search.run(lambda: left() <= 0 or _at_node_limit(search, options), tell)
         answer = replace(_answer(search, options, interrupted()), trajectory=tuple(record.moments))
         if options.start is not None:
             # An alternation began from it, whether or not it satisfies the model.
@@ -145,13 +154,14 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
         return _outcome(problem, answer, search, lp_bound, began, built)
 
 
-def _stop(options: Options, built: float, interrupted: Callable[[], bool]) -> Callable[[], bool]:
+def _left(options: Options, built: float, interrupted: Callable[[], bool]) -> Callable[[], float]:
+    """Return what says how many seconds are left."""
     limit = np.inf if options.time_limit is None else options.time_limit
 
-    def stop() -> bool:
-        return perf_counter() - built >= limit or interrupted()
+    def left() -> float:
+        return 0.0 if interrupted() else built + limit - perf_counter()
 
-    return stop
+    return left
 
 
 def _at_node_limit(search: AnytimeSearch, options: Options) -> bool:
@@ -162,27 +172,52 @@ def _alternate_from_starts(
     search: AnytimeSearch,
     work: Work,
     options: Options,
-    stop: Callable[[], bool],
+    left: Callable[[], float],
     record: Recorder,
 ) -> None:
     """Improve the solution of a search by alternation from several starts."""
-    sketch, solution = search.problem.outline, search.solution
+    problem, solution = search.problem, search.solution
     with ThreadPoolExecutor(1) as pool:
-        for theta in starts(sketch, STARTS, options.seed, given_metric(options, sketch.data)):
-            if stop():
+        for theta, keeping_all in _starts(problem, options, left):
+            if left() <= 0:
                 return
-            search.problem.distances(theta, work)
-            search.attend(pool, [partial(_alternate, search, work)], stop)
+            problem.distances(theta, work)
+            search.attend(
+                pool, [partial(_alternate, search, work, keeping_all)], lambda: left() <= 0
+            )
             record.note(float(solution.value[0]))
 
 
-def _alternate(search: AnytimeSearch, work: Work) -> None:
+def _starts(
+    problem: Parametric, options: Options, left: Callable[[], float]
+) -> Iterator[tuple[Array, bool]]:
+    """Yield parameters, and whether to alternate with all points kept first."""
+    from mlmio.search import PROBED
+
+    sketch, rules = problem.outline, problem.instance.rules
+    given = given_metric(options, sketch.data)
+    if given is not None:
+        # It goes with points that are given up: to keep them would lead away from it.
+        yield sketch.theta(given), False
+    if rules.may_give_up and sketch.data.N > PROBED:
+        # Soft margins say better whom of many to give up than a metric that serves them all.
+        alternation = Alternation(sketch, left, options.seed)
+        for theta in starts(sketch, STARTS, options.seed):
+            if left() > 0:
+                alternation.improve(theta)
+        if alternation.best.theta is not None:
+            yield alternation.best.theta, False
+    for theta in starts(sketch, STARTS, options.seed):
+        # To give points up one by one goes astray where most are in each other's way.
+        yield theta, rules.others
+
+
+def _alternate(search: AnytimeSearch, work: Work, keeping_all: bool) -> None:
     """Alternate from the distances in ``work.d``."""
     from mlmio.kernels.alternate import ROUNDS, alternate
 
     problem, root, solution, counts = search.problem, search.root, search.solution, search.counts
-    if problem.instance.rules.others:
-        # To give points up one by one goes astray where most are in each other's way.
+    if keeping_all:
         _alternate_keeping_all(problem, root, work, solution, counts)
     alternate(problem.instance, root, work, solution, ROUNDS, counts)
 
