@@ -75,7 +75,7 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
         What is known of the node now, with its bound, −inf if nothing in it is wanted.
     """
     rules, integer, vertex = instance.rules, instance.columns.integer, work.vertex
-    node = _copied(original)
+    node = copied(original)
     bound = original.bound
     branches = no_branches(len(integer))
     restarted = False
@@ -154,7 +154,8 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
 
 
 @compiled
-def _copied(node):
+def copied(node):
+    """Return a node whose decisions can be changed without changing those of the original."""
     return Node(
         node.bound,
         node.state.copy(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlmio.kernels.branch import copied
 from mlmio.kernels.choosing import choices_of, nearest_fences, try_choice
 from mlmio.kernels.node import slot_of
 from mlmio.kernels.programs import load, solve_node
@@ -94,17 +95,19 @@ def bound_points(instance, root, work, all_d, points, most, closing, counts):
     counts : (2,) array of int
         Linear programs and steps, added to.
     """
-    rules, state = instance.rules, root.state
-    n = load(instance, root, work, root.served_by)
-    solved, n = solve_node(instance, state, root.served_by, work, n, -np.inf, counts)
+    # To try a choice makes it for a while, and threads share the root.
+    node = copied(root)
+    rules, state = instance.rules, node.state
+    n = load(instance, node, work, node.served_by)
+    solved, n = solve_node(instance, state, node.served_by, work, n, -np.inf, counts)
     if solved != OPTIMAL:
         return
     for i in points:
         if state[i] == GIVEN_UP:
             continue
         near, best = nearest_fences(instance.classes.apart[i], rules, state, all_d[i]), -np.inf
-        for j in choices_of(rules, root, all_d[i], i, 0.0):
-            status, reached = try_choice(instance, root, work, n, i, j, near, best, closing, counts)
+        for j in choices_of(rules, node, all_d[i], i, 0.0):
+            status, reached = try_choice(instance, node, work, n, i, j, near, best, closing, counts)
             if status not in (CUT_OFF, INFEASIBLE):
                 best = max(best, reached) if status == OPTIMAL else np.inf
         most[i] = min(most[i], best)
