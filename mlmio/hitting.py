@@ -1,40 +1,33 @@
-"""Search over the points that are given up where that relieves the rows of others as well."""
+"""Search over the points that are given up, by cores."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mlmio.anytime import AnytimeSearch, Found, Progress
 from mlmio.core_search import CoreSearch
 from mlmio.cores import Cores, bits_of, points_of
+from mlmio.frontier import Frontier, Open
 from mlmio.kernels.rows import GIVEN_UP, KEPT
-from mlmio.search import Search
+from mlmio.search import MANY, Search
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
 
 
-@dataclass(order=True)
-class _Open:
+class _Set(NamedTuple):
     """A set of points that are given up, as bits, with others that are kept below it."""
 
-    priority: tuple[float, int]
     given_up: int
     kept: int
-
-    @property
-    def bound(self) -> float:
-        """Bound of the objective with these points given up, and any others that may be."""
-        return -self.priority[0]
 
 
 class HittingSearch(AnytimeSearch):
@@ -57,30 +50,29 @@ class HittingSearch(AnytimeSearch):
             CoreSearch(self.problem, self.root, self.halt) for _ in range(self.threads)
         ]
         self._cores = Cores()
-        self._serial = count()
-        self._heap: list[_Open] = []
-        # What was taken from the heap and is not done with.
-        self._pending: list[_Open] = []
+        self._frontier: Frontier[_Set] = Frontier()
+        # What was taken from the frontier and is not done with.
+        self._pending: list[Open[_Set]] = []
         self._settled = -np.inf
         self._push(float(self.root.bound), self._finders[0].forced, 0)
 
     @property
     def bound(self) -> float:
         """Dual bound: no solution is better."""
-        waiting = max((entry.bound for entry in (*self._heap[:1], *self._pending)), default=-np.inf)
+        waiting = max([self._frontier.bound, *(entry.bound for entry in self._pending)])
         slack = self.problem.slack
         return max(waiting + slack, self._settled + slack, float(self.solution.value[0]))
 
     @property
     def open(self) -> int:
         """How many sets of points are left."""
-        return len(self._heap) + len(self._pending)
+        return len(self._frontier) + len(self._pending)
 
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
         """Search until all is closed, or `stop` says so; `tell` hears of every set of points."""
         self.halt[0] = False
         with ThreadPoolExecutor(self.threads) as pool:
-            while self._heap and not stop():
+            while self._frontier and not stop():
                 self._expand_batch(pool, stop, tell)
                 tell(self.progress)
 
@@ -88,7 +80,7 @@ class HittingSearch(AnytimeSearch):
         self, pool: ThreadPoolExecutor, stop: Callable[[], bool], tell: Callable[[Progress], None]
     ) -> None:
         """Bound some sets of points at the same time; then solve them, and branch, in order."""
-        self._pending = self._take()
+        self._pending = self._frontier.take(self.threads, self.wanted)
         entries = list(self._pending)
         for entry, (deeper, closed) in zip(entries, self._look(entries, pool, stop), strict=True):
             self._pending.remove(entry)
@@ -97,41 +89,32 @@ class HittingSearch(AnytimeSearch):
             if not closed and entry.bound > self.wanted and not stop():
                 here = min(entry.bound, self._solve(entry, deeper, stop, tell))
             if stop():
-                self._push(max(deeper, here), entry.given_up, entry.kept)
+                self._push(max(deeper, here), *entry.node)
                 continue
             self.nodes += 1
             if deeper > self.wanted:
                 self._branch(entry, deeper, pool, stop)
 
     def _look(
-        self, entries: list[_Open], pool: ThreadPoolExecutor, stop: Callable[[], bool]
+        self, entries: list[Open[_Set]], pool: ThreadPoolExecutor, stop: Callable[[], bool]
     ) -> Iterator[tuple[float, bool]]:
         """Bound sets of points with further ones given up, and say whether a core closes the rest.
 
         The threads that are too many for the sets share the numbers of further points.
         """
         parts = max(1, self.threads // max(1, len(entries)))
-        tasks = [partial(_look, entry, part, parts) for entry in entries for part in range(parts)]
+        pieces = product(entries, range(parts))
+        tasks = [partial(_look_at, entry, part, parts) for entry, part in pieces]
         found = self._found_by(pool, tasks, stop)
         price, most = self.problem.instance.rules.price, self._finders[0].most
         for n, entry in enumerate(entries):
             complete, closed = zip(*found[n * parts : (n + 1) * parts], strict=True)
             deeper = -np.inf
             if not all(complete):
-                deeper = self._cores.bound(entry.given_up, entry.kept, price, most, first=1)
-                deeper -= price * entry.given_up.bit_count()
+                given_up, kept = entry.node
+                deeper = self._cores.bound(given_up, kept, price, most, first=1)
+                deeper -= price * given_up.bit_count()
             yield deeper, any(closed)
-
-    def _take(self) -> list[_Open]:
-        """Take the next sets of points, those of the best bounds: one for every thread."""
-        entries: list[_Open] = []
-        while self._heap and len(entries) < self.threads:
-            first = heapq.heappop(self._heap)
-            if first.bound > self.wanted:
-                entries.append(first)
-            else:
-                self._heap.clear()
-        return entries
 
     def _found_by(
         self,
@@ -156,7 +139,7 @@ class HittingSearch(AnytimeSearch):
 
     def _solve(
         self,
-        entry: _Open,
+        entry: Open[_Set],
         deeper: float,
         stop: Callable[[], bool],
         tell: Callable[[Progress], None],
@@ -189,25 +172,27 @@ class HittingSearch(AnytimeSearch):
             self._settled = max(self._settled, search.bound - slack)
         return -np.inf
 
-    def _keeping(self, entry: _Open) -> tuple[Parametric, Node]:
+    def _keeping(self, entry: Open[_Set]) -> tuple[Parametric, Node]:
         """Return the problem with some points given up and all others kept, and its root."""
         instance = self.problem.instance
-        gone = points_of(entry.given_up, len(instance.fixed))
+        given_up = entry.node.given_up
+        gone = points_of(given_up, len(instance.fixed))
         state = np.where(gone, GIVEN_UP, KEPT)
         allowed = self.root.allowed.copy()
         if not instance.rules.serving:
             allowed[:, gone] = False
         rules = instance.rules._replace(may_give_up=False)
         problem = replace(self.problem, instance=instance._replace(rules=rules, fixed=state))
-        most = self._finders[0].most - rules.price * entry.given_up.bit_count()
+        most = self._finders[0].most - rules.price * given_up.bit_count()
         bound = min(entry.bound, most)
         return problem, self.root._replace(bound=bound, state=state, allowed=allowed)
 
     def _branch(
-        self, entry: _Open, bound: float, pool: ThreadPoolExecutor, stop: Callable[[], bool]
+        self, entry: Open[_Set], bound: float, pool: ThreadPoolExecutor, stop: Callable[[], bool]
     ) -> None:
         """Branch on which point of a core is given up."""
-        given_up, kept, size = entry.given_up, entry.kept, entry.given_up.bit_count() + 1
+        given_up, kept = entry.node
+        size = given_up.bit_count() + 1
         instance, finder = self.problem.instance, self._finders[0]
         level = self.wanted + instance.rules.price * size
         hit = self._cores.smallest(given_up, kept, level)
@@ -227,22 +212,26 @@ class HittingSearch(AnytimeSearch):
             kept |= 1 << point
 
     def _push(self, bound: float, given_up: int, kept: int) -> None:
-        """Put a set of points on the heap, if it is wanted."""
+        """Leave a set of points open, if it is wanted."""
         if bound > self.wanted:
-            heapq.heappush(self._heap, _Open((-bound, -next(self._serial)), given_up, kept))
+            self._frontier.add(bound, _Set(given_up, kept))
 
 
-def _look(entry: _Open, part: int, parts: int, finder: CoreSearch) -> tuple[bool, bool]:
+def _look_at(entry: Open[_Set], part: int, parts: int, finder: CoreSearch) -> tuple[bool, bool]:
     """Whether a part of what gives further points up is closed, and whether a core closes the rest.
 
     The last part has least to do, and looks for that core.
     """
-    complete = finder.hits_deeper(entry.given_up, entry.kept, part, parts)
-    return complete, part == parts - 1 and finder.closes(entry.given_up, entry.kept)
+    complete = finder.hits_deeper(*entry.node, part, parts)
+    return complete, part == parts - 1 and finder.closes(*entry.node)
 
 
 def search_for(problem: Parametric) -> type[AnytimeSearch]:
-    """Return the search that takes a problem."""
-    rules = problem.instance.rules
-    relieving = rules.may_give_up and (rules.others or not rules.serving)
-    return HittingSearch if relieving else Search
+    """Return the search that takes a problem.
+
+    Where points that are given up relieve their own rows alone, a search over who serves can give
+    them up as well, and says more where they are many.
+    """
+    rules, N = problem.instance.rules, problem.outline.data.N
+    relieving = rules.others or not rules.serving
+    return HittingSearch if rules.may_give_up and (relieving or N <= MANY) else Search

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.anytime import AnytimeSearch, Progress, Witness
+from mlmio.frontier import Frontier, Open
 from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.branch import bound_by_prices, expand, fractional
 from mlmio.kernels.choosing import CANDIDATES
 from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on, new_closing
 from mlmio.kernels.programs import Work, new_work
-from mlmio.kernels.rows import GIVEN_UP
-from mlmio.kernels.rows import count as count_of
+from mlmio.kernels.rows import GIVEN_UP, count
 from mlmio.kernels.serving import bound_points
 
 if TYPE_CHECKING:
@@ -31,20 +29,18 @@ if TYPE_CHECKING:
 SHARE_OF_ALTERNATIONS = 0.15
 STEPS_A_PROGRAM = 30
 # Up to so many points every choice is tried to the end at the root, where points may be given up.
-PROBED = 150
+MANY = 150
 # Nodes handed out at once for every thread, in an order that does not depend on timing.
 BATCH = 4
 
 
-@dataclass(order=True)
-class _Open:
-    """A node of the heap: what its parent knew, and the choice that makes it."""
+class _Choice(NamedTuple):
+    """A node that is not yet made: what its parent knew, and the choice that makes it."""
 
-    priority: tuple[float, int]
-    parent: Node = field(compare=False)
-    packed: NDArray[np.uint8] = field(compare=False)
-    branches: Branches = field(compare=False)
-    child: int = field(compare=False)
+    parent: Node
+    packed: NDArray[np.uint8]
+    branches: Branches
+    child: int
 
 
 @dataclass(frozen=True)
@@ -65,18 +61,17 @@ class Search(AnytimeSearch):
     def begin(self) -> None:
         """Lay out what the search needs."""
         self._alternating_effort = 0
-        self._serial = count()
         self._work = [
             new_work(self.problem.instance)._replace(halt=self.halt) for _ in range(self.threads)
         ]
-        self._heap: list[_Open] = []
+        self._frontier: Frontier[_Choice] = Frontier()
         self._settled = -np.inf
         self._root: Node | None = self.root
 
     @property
     def bound(self) -> float:
         """Dual bound: no solution is better."""
-        waiting = -self._heap[0].priority[0] if self._heap else -np.inf
+        waiting = self._frontier.bound
         if self._root is not None:
             waiting = max(waiting, self._root.bound)
         slack = self.problem.slack
@@ -90,13 +85,13 @@ class Search(AnytimeSearch):
     @property
     def open(self) -> int:
         """How many nodes are left."""
-        return len(self._heap) + (self._root is not None)
+        return len(self._frontier) + (self._root is not None)
 
     def leaves(self) -> Iterator[Node]:
         """Yield the nodes that are left: no solution outside of them is wanted."""
         if self._root is not None:
             yield self._root
-        for entry in self._heap:
+        for entry in self._frontier:
             yield self._child(entry)
 
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
@@ -113,7 +108,7 @@ class Search(AnytimeSearch):
     def _many(self) -> bool:
         """Whether to try every choice at the root to the end would take minutes."""
         instance = self.problem.instance
-        return instance.rules.may_give_up and len(instance.fixed) > PROBED
+        return instance.rules.may_give_up and len(instance.fixed) > MANY
 
     def _bound_points(self, root: Node, pool: ThreadPoolExecutor, stop: Callable[[], bool]) -> None:
         """Bound the root by what keeping each point allows, and what giving it up costs.
@@ -126,7 +121,6 @@ class Search(AnytimeSearch):
         fenced_at = np.where(instance.classes.apart, d, np.inf).min(axis=1)
         hardest = np.argsort(fenced_at - served_at, kind="stable")
         most = root.most.copy()
-        closing = new_closing(len(most), instance.rules.k, len(root.lower))
         counts = [np.zeros(2, dtype=np.int64) for _ in range(threads)]
         tasks = [
             partial(
@@ -137,14 +131,14 @@ class Search(AnytimeSearch):
                 d,
                 hardest[n::threads],
                 most,
-                closing,
+                new_closing(len(most), instance.rules.k, len(root.lower)),
                 counts[n],
             )
             for n in range(threads)
         ]
         self.attend(pool, tasks, stop)
         self.counts += sum(counts)
-        price = instance.rules.price * count_of(root.state, GIVEN_UP)
+        price = instance.rules.price * count(root.state, GIVEN_UP)
         bound = bound_by_prices(instance.rules, root.state, most, root.bound + price, price)
         self._root = root._replace(most=most, bound=min(root.bound, bound))
 
@@ -171,46 +165,36 @@ class Search(AnytimeSearch):
         if self.halt[0]:
             # What was halted says nothing of its node.
             self._root = root
-            for entry in entries:
-                heapq.heappush(self._heap, entry)
+            self._frontier.put_back(entries)
             return
         for one in found:
             self._put_away(one)
 
-    def _take(self) -> list[_Open]:
+    def _take(self) -> list[Open[_Choice]]:
         """Take the next nodes but the root: those of the best bounds."""
         if self._root is not None:
             self._root = None
             return []
-        entries: list[_Open] = []
-        most = 1 if self.threads == 1 else BATCH * self.threads
-        wanted = self.wanted
-        while self._heap and len(entries) < most:
-            first = heapq.heappop(self._heap)
-            if -first.priority[0] > wanted:
-                entries.append(first)
-            else:
-                self._heap.clear()
-        return entries
+        return self._frontier.take(1 if self.threads == 1 else BATCH * self.threads, self.wanted)
 
-    def _child(self, entry: _Open) -> Node:
-        """Make the node of an entry of the heap."""
-        parent, branches, instance = entry.parent, entry.branches, self.problem.instance
+    def _child(self, entry: Open[_Choice]) -> Node:
+        """Make the node of a choice."""
+        instance, (parent, packed, branches, child) = self.problem.instance, entry.node
         N = len(instance.fixed)
-        choice = branches.choices[entry.child]
+        choice = branches.choices[child]
         node = parent._replace(
-            bound=-entry.priority[0],
+            bound=entry.bound,
             state=parent.state.copy(),
             served_by=parent.served_by.copy(),
-            allowed=np.unpackbits(entry.packed, count=N * N).reshape(N, N).astype(bool),
+            allowed=np.unpackbits(packed, count=N * N).reshape(N, N).astype(bool),
             most=parent.most.copy(),
-            basis=branches.bases[entry.child],
+            basis=branches.bases[child],
         )
         if branches.kind == COLUMN:
             return _rounded(node, branches.subject, int(choice))
         if branches.kind == SERVER and instance.rules.k > 1:
             # What was chosen by the children before is not chosen here: no set comes twice.
-            before = branches.choices[: entry.child]
+            before = branches.choices[:child]
             node.allowed[branches.subject, before[before >= 0]] = False
         decide_on(node, branches.subject, choice)
         return node
@@ -262,8 +246,7 @@ class Search(AnytimeSearch):
         parent = node._replace(allowed=np.empty((0, 0), dtype=bool))
         for child, bound in enumerate(branches.bounds):
             if bound > wanted:
-                priority = (-float(bound), -next(self._serial))
-                heapq.heappush(self._heap, _Open(priority, parent, packed, branches, child))
+                self._frontier.add(float(bound), _Choice(parent, packed, branches, child))
 
 
 def _with_whole_numbers(root: Node, integer: NDArray[np.bool_], x: NDArray[np.float64]) -> Node:

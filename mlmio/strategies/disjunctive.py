@@ -192,14 +192,14 @@ def _starts(
     problem: Parametric, options: Options, left: Callable[[], float]
 ) -> Iterator[tuple[Array, bool]]:
     """Yield parameters, and whether to alternate with all points kept first."""
-    from mlmio.search import PROBED
+    from mlmio.search import MANY
 
     sketch, rules = problem.outline, problem.instance.rules
     given = given_metric(options, sketch.data)
     if given is not None:
         # It goes with points that are given up: to keep them would lead away from it.
         yield sketch.theta(given), False
-    if rules.may_give_up and sketch.data.N > PROBED:
+    if rules.may_give_up and sketch.data.N > MANY:
         # Soft margins say better whom of many to give up than a metric that serves them all.
         alternation = Alternation(sketch, left, options.seed)
         for theta in starts(sketch, STARTS, options.seed):

@@ -41,8 +41,12 @@ def cores_of(
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("semantics", oracle.SEMANTICS)
+@pytest.mark.parametrize("levels", [LEVELS, LEVELS[::-1]], ids=["rising", "falling"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_core_holds_whoever_else_is_given_up(seed: int, semantics: str, k: int) -> None:
+def test_a_core_holds_whoever_else_is_given_up(
+    seed: int, levels: tuple[float, ...], semantics: str, k: int
+) -> None:
+    """What is known of one level serves the next: choices from below, metrics from above."""
     data = random_data(seed, (3, 3), spread=0.5)
     loss = oracle.Loss(semantics, 0.01, 0)
     brute = oracle.Problem(data.X, data.y, k=k, loss=loss)
@@ -51,7 +55,7 @@ def test_a_core_holds_whoever_else_is_given_up(seed: int, semantics: str, k: int
     everyone = np.ones(data.N, dtype=bool)
     largest = oracle.largest_margin_keeping(brute, everyone)
     some = 0
-    for level, core in zip(LEVELS, cores_of(problem, LEVELS), strict=True):
+    for level, core in zip(levels, cores_of(problem, levels), strict=True):
         assert (core is None) == (largest > level + 1e-7)
         if core is None:
             continue
