@@ -133,8 +133,8 @@ def test_an_interrupt_at_a_random_step(
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Watch, "progress", interrupt)
-    spec = BASE + " + outliers(rho=0.02, semantics='excuse')"
-    result = disjunctive(spec, iris(20), threads=threads, verify="full")
+    spec = BASE + " + bounded(dmin=0.01)"
+    result = disjunctive(spec, iris(30), threads=threads, verify="full")
     consistent(result)
     assert result.reason == "interrupted"
     assert len(steps) == moment
@@ -144,7 +144,7 @@ def test_an_interrupt_at_a_random_step(
     assert f"{steps[-1].open} open nodes" in result.message
 
 
-@pytest.mark.parametrize("semantics", ["remove", "printed"])
+@pytest.mark.parametrize("semantics", ["excuse", "remove", "printed"])
 @pytest.mark.parametrize("moment", [1, 2, 4, 8])
 def test_an_interrupt_among_sets_of_points(
     monkeypatch: pytest.MonkeyPatch, moment: int, semantics: str
