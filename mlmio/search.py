@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # simplex method; to look at all rows before a program is solved again costs as much as some.
 SHARE_OF_ALTERNATIONS = 0.15
 STEPS_A_PROGRAM = 30
-# Up to so many points every choice is tried to the end at the root, where points may be given up.
+# Of more points, where they may be given up, not every choice is tried to the end at the root.
 MANY = 150
 # Nodes handed out at once for every thread, in an order that does not depend on timing.
 BATCH = 4

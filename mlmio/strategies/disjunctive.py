@@ -52,8 +52,8 @@ class Disjunctive(Strategy):
     the solutions of nodes, finds incumbents. Whole-number columns of the region, the switches of a
     cardinality, are branched on as well.
 
-    Where points that are given up relieve the rows of others, ``remove`` and ``printed``, it is
-    searched over sets of points that are given up, by cores, and within each over who serves.
+    Where points may be given up it is searched over sets of them, by cores, and within each over
+    who serves; with ``excuse`` and more than 150 points, over who serves and who is given up.
 
     Takes ``nearest(k)`` with no loss or with ``outliers`` of any semantics, and every term, cone,
     sparsity and side block. A node costs about 100 programs of m columns, each a few steps of
