@@ -123,8 +123,10 @@ class AnytimeSearch(ABC):
     def gap(self) -> float:
         """By how much a solution must be better than the incumbent to be looked for."""
         incumbent = float(self.solution.value[0])
-        # Half of what is asked for, since rounding and the tie-breaker take their share.
-        relative = self.rel_gap / 2 * abs(incumbent) if np.isfinite(incumbent) else 0.0
+        # Half of what is asked for, since rounding and the tie-breaker take their share. A gap that
+        # shrank with better incumbents would not be that of what was closed before: below zero none
+        # is relative.
+        relative = self.rel_gap / 2 * max(incumbent, 0.0)
         return max(relative, self.abs_gap, LEAST_GAP)
 
     @property

@@ -80,9 +80,9 @@ class CoreSearch:
     def hits_deeper(self, given_up: int, kept: int, part: int, parts: int) -> bool:
         """Look for cores enough to close what gives further points up; whether there are.
 
-        Of the numbers of further points one of so many parts is looked at. With none given up,
-        where cores bound the whole search, it is gone on with more points where for some there are
-        not cores enough.
+        Of the numbers of further points one of so many parts is looked at. With none given up but
+        those that must be, where cores bound the whole search, it is gone on with more points where
+        for some there are not cores enough.
         """
         size, keep = given_up.bit_count(), self.problem.instance.rules.keep
         removable = int(np.maximum(self.left(given_up) - keep, 0).sum())

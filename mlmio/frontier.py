@@ -10,15 +10,15 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-Node = TypeVar("Node")
+Held = TypeVar("Held")
 
 
 @dataclass(order=True)
-class Open(Generic[Node]):
+class Open(Generic[Held]):
     """An open node, and the bound that it has; of equal bounds the last comes first."""
 
     priority: tuple[float, int]
-    node: Node = field(compare=False)
+    node: Held = field(compare=False)
 
     @property
     def bound(self) -> float:
@@ -26,17 +26,17 @@ class Open(Generic[Node]):
         return -self.priority[0]
 
 
-class Frontier(Generic[Node]):
+class Frontier(Generic[Held]):
     """A heap of open nodes."""
 
     def __init__(self) -> None:
-        self._heap: list[Open[Node]] = []
+        self._heap: list[Open[Held]] = []
         self._serial = count()
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def __iter__(self) -> Iterator[Open[Node]]:
+    def __iter__(self) -> Iterator[Open[Held]]:
         return iter(self._heap)
 
     @property
@@ -44,18 +44,18 @@ class Frontier(Generic[Node]):
         """The best bound, −inf where no node is open."""
         return self._heap[0].bound if self._heap else -np.inf
 
-    def add(self, bound: float, node: Node) -> None:
+    def add(self, bound: float, node: Held) -> None:
         """Take in a node."""
         heapq.heappush(self._heap, Open((-bound, -next(self._serial)), node))
 
-    def put_back(self, entries: Iterable[Open[Node]]) -> None:
+    def put_back(self, entries: Iterable[Open[Held]]) -> None:
         """Take nodes in again, in the places that they had."""
         for entry in entries:
             heapq.heappush(self._heap, entry)
 
-    def take(self, most: int, wanted: float) -> list[Open[Node]]:
+    def take(self, most: int, wanted: float) -> list[Open[Held]]:
         """Take out the best nodes, at most so many; those whose bounds are not wanted are gone."""
-        taken: list[Open[Node]] = []
+        taken: list[Open[Held]] = []
         while self._heap and len(taken) < most:
             if self.bound > wanted:
                 taken.append(heapq.heappop(self._heap))

@@ -232,7 +232,7 @@ class Search(AnytimeSearch):
             self.solution = found.best
 
     def _put_away(self, found: _Found) -> None:
-        """Close a node or put its children on the heap."""
+        """Close a node or leave its children open."""
         self.nodes += 1
         node, branches = found.node, found.branches
         if found.closing.status[0] >= 0:

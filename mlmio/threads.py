@@ -10,7 +10,10 @@ from threadpoolctl import threadpool_limits
 
 @contextmanager
 def threads_at_most(compiled: int, blas: int) -> Iterator[None]:
-    """Let parallel compiled loops, and linear algebra, have at most so many threads meanwhile."""
+    """Let parallel compiled loops, and linear algebra, have at most so many threads meanwhile.
+
+    For linear algebra that holds in the whole process, whoever asks for it.
+    """
     import numba
 
     before = numba.get_num_threads()

@@ -104,8 +104,8 @@ def alternate_outline(sketch: Outline, options: Options, began: float) -> Outcom
             f"use strategy='disjunctive' or 'direct'"
         )
     with (
-        threads_at_most(options.threads, blas=options.threads),
         noting_interrupts() as interrupted,
+        threads_at_most(options.threads, blas=options.threads),
         Watch(options.log) as watch,
     ):
         return _run(sketch, options, began, interrupted, watch)

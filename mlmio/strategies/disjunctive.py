@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
+from itertools import tee
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -110,9 +111,9 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
     from mlmio.parametric import parametric, root_of
 
     with (
+        noting_interrupts() as interrupted,
         # Idle threads of linear algebra spin for a while, and would take time from the search.
         threads_at_most(options.threads, blas=1),
-        noting_interrupts() as interrupted,
         Watch(options.log) as watch,
     ):
         problem = parametric(sketch)
@@ -199,15 +200,17 @@ def _starts(
     if given is not None:
         # It goes with points that are given up: to keep them would lead away from it.
         yield sketch.theta(given), False
+    thetas, again = tee(starts(sketch, STARTS, options.seed))
     if rules.may_give_up and sketch.data.N > MANY:
         # Soft margins say better whom of many to give up than a metric that serves them all.
         alternation = Alternation(sketch, left, options.seed)
-        for theta in starts(sketch, STARTS, options.seed):
-            if left() > 0:
-                alternation.improve(theta)
+        for theta in again:
+            if left() <= 0 or alternation.proven:
+                break
+            alternation.improve(theta)
         if alternation.best.theta is not None:
             yield alternation.best.theta, False
-    for theta in starts(sketch, STARTS, options.seed):
+    for theta in thetas:
         # To give points up one by one goes astray where most are in each other's way.
         yield theta, rules.others
 

@@ -15,12 +15,21 @@ import pytest
 from instances import disjunctive, iris, proven, random_data
 
 import mlmio
+import mlmio.hitting
+import mlmio.search
 from mlmio import Dataset, Result
 from mlmio.anytime import AnytimeSearch, Progress
 from mlmio.outline import outline
 from mlmio.watching import Watch
 
 BASE = "linear + quadratic + nearest"
+
+
+@pytest.fixture
+def over_who_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are given up in the search over who serves, as where they are many."""
+    for module in (mlmio.hitting, mlmio.search):
+        monkeypatch.setattr(module, "MANY", 0)
 
 
 def consistent(result: Result) -> None:
@@ -52,7 +61,10 @@ def test_at_a_limit_of_nodes(more: str, threads: int, limit: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [1e-6, 0.02, 0.1])
-def test_at_a_limit_of_time(limit: float) -> None:
+@pytest.mark.parametrize("many", [False, True])
+def test_at_a_limit_of_time(request: pytest.FixtureRequest, many: bool, limit: float) -> None:
+    if many:
+        request.getfixturevalue("over_who_serves")
     result = disjunctive(
         BASE + " + outliers(rho=0.02, semantics='excuse')", iris(20), time_limit=limit
     )
@@ -92,6 +104,17 @@ def logged_steps(spec: str, data: Dataset, threads: int) -> tuple[AnytimeSearch,
     "more", ["", " + outliers(rho=0.2)", " + outliers(rho=0.1, semantics='printed')"]
 )
 def test_bounds_are_never_crossed(more: str, threads: int) -> None:
+    held(more, threads)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.usefixtures("over_who_serves")
+def test_bounds_are_never_crossed_with_many_points(threads: int) -> None:
+    held(" + outliers(rho=0.1, semantics='excuse')", threads)
+
+
+def held(more: str, threads: int) -> None:
+    """Hold every step of a search to the optimum, and to the steps before."""
     data = iris(5)
     optimum = disjunctive(BASE + more, data).objective
     search, steps = logged_steps(BASE + more, data, threads)
@@ -120,8 +143,10 @@ def test_a_log_says_where_it_stands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("more", ["", " + outliers(rho=0.02, semantics='excuse')"])
+@pytest.mark.usefixtures("over_who_serves")
 def test_an_interrupt_at_a_random_step(
-    monkeypatch: pytest.MonkeyPatch, seed: int, threads: int
+    monkeypatch: pytest.MonkeyPatch, more: str, seed: int, threads: int
 ) -> None:
     """While the tree is put away: nothing of it may be lost."""
     moment = int(np.random.default_rng(seed).integers(1, 15))
@@ -133,7 +158,7 @@ def test_an_interrupt_at_a_random_step(
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Watch, "progress", interrupt)
-    spec = BASE + " + bounded(dmin=0.01)"
+    spec = BASE + " + bounded(dmin=0.01)" + more
     result = disjunctive(spec, iris(30), threads=threads, verify="full")
     consistent(result)
     assert result.reason == "interrupted"
