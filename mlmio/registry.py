@@ -69,8 +69,15 @@ class Registry(Generic[T]):
         Raises
         ------
         CompositionError or SolverError
-            If the name is unknown, claimed by two packages, or its package cannot be imported.
+            If the name is unknown or no text, claimed by two packages, or its package cannot be
+            imported.
         """
+        if not isinstance(name, str):
+            # What users type may be anything.
+            raise self._error(
+                f"{name!r} is not the name of a {self.kind}: the known ones are "
+                f"{', '.join(self.names())}"
+            )
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]

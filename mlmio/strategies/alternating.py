@@ -147,7 +147,9 @@ def _run(
                     alternation.take(polish.improve(alternation.best.theta))
             watch.say(f"start {n + 1} · incumbent {alternation.best.objective:.6g}")
     answer = _answer(alternation, interrupted(), stop())
-    answer = replace(answer, trajectory=tuple(alternation.record.moments))
+    # An alternation began from a start, whether or not it satisfies the model.
+    start = None if options.start is None else "accepted"
+    answer = replace(answer, start=start, trajectory=tuple(alternation.record.moments))
     best = alternation.best
     region = sketch.region
     return Outcome(

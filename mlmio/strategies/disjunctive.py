@@ -92,7 +92,8 @@ def compile_loops(options: Options) -> float:
     """
     start = perf_counter()
     if options.log is not False and not _compiled.cache_info().currsize:
-        print("compiling the inner loops, once for this installation", file=sys.stderr)
+        told = "loading the inner loops; to compile them, once for an installation, takes a minute"
+        print(told, file=sys.stderr)
     _compiled()
     return perf_counter() - start
 

@@ -58,10 +58,11 @@ def test_a_taken_name_and_an_unknown_slot_are_refused(cls: type[Any], message: s
         (blocks, "zzzz", CompositionError, "no block 'zzzz': the known ones are basic_steps,"),
         (solvers, "hihgs", SolverError, "no solver 'hihgs', did you mean 'highs'"),
         (strategies, "dirct", SolverError, "no strategy 'dirct', did you mean 'direct'"),
+        (strategies, 5, SolverError, "5 is not the name of a strategy: the known ones are altern"),
     ],
 )
 def test_an_unknown_name_is_answered_with_known_ones(
-    registry: Registry, name: str, error: type[Exception], message: str
+    registry: Registry, name: Any, error: type[Exception], message: str
 ) -> None:
     assert name not in registry
     with pytest.raises(error, match=message):

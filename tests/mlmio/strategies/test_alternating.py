@@ -198,6 +198,7 @@ def test_a_start_is_used() -> None:
     started = alternating(spec, data, start=known)
     sound(started, optimum + 1e-6)
     assert started.objective == pytest.approx(optimum, abs=1e-5)
+    assert started.start == "accepted"
     assert alternating(spec, data).objective < optimum - 1e-3
 
 
