@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlmio.kernels.compiling import compiled
 from mlmio.kernels.programs import load, solve_node
 from mlmio.kernels.rows import (
     GIVEN_UP,
@@ -13,7 +14,7 @@ from mlmio.kernels.rows import (
     take_in,
 )
 from mlmio.kernels.settle import settle
-from mlmio.kernels.simplex import LEANING, OPTIMAL, compiled
+from mlmio.kernels.simplex import LEANING, OPTIMAL
 
 # Most rounds of an alternation.
 ROUNDS = 30

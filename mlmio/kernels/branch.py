@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlmio.kernels.choosing import choose, try_rounding
+from mlmio.kernels.compiling import compiled, inlined
 from mlmio.kernels.node import (
     TO_GIVE_UP,
     TO_KEEP,
@@ -38,8 +39,6 @@ from mlmio.kernels.simplex import (
     STEP_LIMIT,
     UNDECIDED,
     begin,
-    compiled,
-    inlined,
     objective,
 )
 

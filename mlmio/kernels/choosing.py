@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlmio.kernels.compiling import compiled, inlined, leaf
 from mlmio.kernels.node import (
     COLUMN,
     SERVER,
@@ -28,9 +29,6 @@ from mlmio.kernels.simplex import (
     INFEASIBLE,
     OPTIMAL,
     STEP_LIMIT,
-    compiled,
-    inlined,
-    leaf,
     objective,
     refactor,
     simplex,

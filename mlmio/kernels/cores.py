@@ -21,6 +21,7 @@ from mlmio.kernels.choosing import (
     nearest_fences,
     try_choice,
 )
+from mlmio.kernels.compiling import compiled, inlined
 from mlmio.kernels.known import get_to_know, is_known, recall, remember
 from mlmio.kernels.leaning import lean_on
 from mlmio.kernels.node import Node, slot_of
@@ -34,15 +35,7 @@ from mlmio.kernels.rows import (
     region_cost,
 )
 from mlmio.kernels.settle import separations
-from mlmio.kernels.simplex import (
-    CUT_OFF,
-    INFEASIBLE,
-    LEANING,
-    OPTIMAL,
-    compiled,
-    inlined,
-    objective,
-)
+from mlmio.kernels.simplex import CUT_OFF, INFEASIBLE, LEANING, OPTIMAL, objective
 
 # To leave points out of a core may take so many steps of the simplex method each, and all together
 # so many, and so many times those of the core itself.

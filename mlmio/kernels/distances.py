@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.kernels.simplex import compiled
+from mlmio.kernels.compiling import compiled
 
 Array = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlmio.kernels.compiling import compiled, leaf
 from mlmio.kernels.leaning import lean_on
 from mlmio.kernels.rows import KEPT, Array, Integers, nearest_fence, region_cost
 from mlmio.kernels.settle import serve
-from mlmio.kernels.simplex import compiled, leaf
 
 # Metrics that are remembered, the last ones.
 METRICS = 16

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from mlmio.kernels.compiling import leaf
 from mlmio.kernels.rows import BARE, FIRST_OF_REGION, SEPARATION
-from mlmio.kernels.simplex import INFEASIBLE, leaf
+from mlmio.kernels.simplex import INFEASIBLE
 
 # Weights of a basis below this are rounding.
 LEAST_WEIGHT = 1e-11

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlmio.kernels.compiling import compiled, leaf
 from mlmio.kernels.rows import GIVEN_UP, KEPT, Array, Integers, Mask
-from mlmio.kernels.simplex import compiled, leaf
 
 #: What a node is branched on: nothing, who serves a point, a column that must be a whole number.
 NOTHING, SERVER, COLUMN = (np.int64(kind) for kind in range(3))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlmio.kernels.compiling import compiled, leaf
 from mlmio.kernels.rows import (
     FIRST_OF_REGION,
     REGION,
@@ -25,8 +26,6 @@ from mlmio.kernels.simplex import (
     Scratch,
     Vertex,
     begin,
-    compiled,
-    leaf,
     new_scratch,
     new_vertex,
     refactor,

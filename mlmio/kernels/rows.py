@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.kernels.simplex import leaf
+from mlmio.kernels.compiling import leaf
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -6,18 +6,11 @@ import numpy as np
 
 from mlmio.kernels.branch import copied
 from mlmio.kernels.choosing import choices_of, nearest_fences, try_choice
+from mlmio.kernels.compiling import compiled, inlined
 from mlmio.kernels.node import slot_of
 from mlmio.kernels.programs import load, solve_node
 from mlmio.kernels.rows import GIVEN_UP, KEPT, count
-from mlmio.kernels.simplex import (
-    CUT_OFF,
-    INFEASIBLE,
-    LEANING,
-    OPTIMAL,
-    compiled,
-    inlined,
-    objective,
-)
+from mlmio.kernels.simplex import CUT_OFF, INFEASIBLE, LEANING, OPTIMAL, objective
 
 
 @compiled

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlmio.kernels.compiling import compiled, inlined, leaf
 from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT, VIOLATED, nearest_fence
-from mlmio.kernels.simplex import compiled, inlined, leaf
 
 
 @leaf

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from mlmio.kernels.compiling import leaf
+from mlmio.kernels.pricing import NOTHING, is_artificial, price
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,10 +25,6 @@ Integers = NDArray[np.int64]
 #: that does.
 OPTIMAL, CUT_OFF, INFEASIBLE, STEP_LIMIT, LEANING, UNDECIDED = range(6)
 
-#: Violation of a scaled row, or of a bound, that is tolerated.
-TOLERANCE = 1e-9
-
-NOTHING = np.iinfo(np.int64).max
 LEAST_PIVOT = 1e-8
 DOUBTFUL_PIVOT = 1e-6
 LEAST_DIAGONAL = 1e-13
@@ -34,17 +32,6 @@ STEPS_BETWEEN_REFACTORINGS = 64
 # After this many steps without progress for each column, rows are taken at random among the
 # violated, which leaves a cycle soon, and after so many Bland's rule ends it for certain, slowly.
 STALLED, STUCK = 3, 200
-
-# A literal among the arguments of a compiled function has it compiled once more, for that literal
-# alone: constants that are passed are therefore np.int64, whose values numba does not look at.
-compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-# To compile a function compiles all that it calls once more: what one or two others call is put
-# into them.
-inlined = numba.njit(
-    cache=True, nogil=True, inline="always", fastmath={"reassoc", "contract", "nsz"}
-)
-# What allocates nothing need not count references, which threads that share arrays wait for.
-leaf = numba.njit(cache=True, nogil=True, _nrt=False, fastmath={"reassoc", "contract", "nsz"})
 
 
 class Program(NamedTuple):
@@ -232,7 +219,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
             return STEP_LIMIT, steps
         careful = stalled > STUCK * m
         shuffle = steps if stalled > STALLED * m else 0
-        code = _price(program, n, vertex.x, scratch.violation, careful, shuffle)
+        code = price(program, n, vertex.x, scratch.violation, careful, shuffle)
         if code == NOTHING:
             leaning = _leans(program, vertex, vertex.multipliers)
             return LEANING if leaning else OPTIMAL, steps
@@ -240,7 +227,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
         leaving = _leaving(vertex, scratch, careful)
         if leaving < 0:
             scratch.entering[0] = code
-            leaning = _leans(program, vertex, scratch.direction) or _is_artificial(program, code)
+            leaning = _leans(program, vertex, scratch.direction) or is_artificial(program, code)
             return UNDECIDED if leaning else INFEASIBLE, steps
         pivot = scratch.direction[leaving]
         length = _replace(vertex, scratch, leaving, code, right)
@@ -267,86 +254,6 @@ def _load(program, code, row):
         return program.upper[-1 - code]
     row[-1 - m - code] = -1.0
     return -program.lower[-1 - m - code]
-
-
-@leaf
-def _price(program, n, x, violation, careful, shuffle):
-    """Return the code of the most violated row or bound; of the first, if `careful`; of any.
-
-    Bounds that are not the model's own come last: rows that contradict each other should be found
-    to do so before the bounds are in the way of it.
-    """
-    A, b, scale, lower, upper = program.A, program.b, program.scale, program.lower, program.upper
-    m = len(x)
-    for r in range(n):
-        violation[r] = -b[r]
-    whole = m - m % 4
-    for p in range(0, whole, 4):
-        x0, x1, x2, x3 = x[p], x[p + 1], x[p + 2], x[p + 3]
-        for r in range(n):
-            violation[r] += x0 * A[p, r] + x1 * A[p + 1, r] + x2 * A[p + 2, r] + x3 * A[p + 3, r]
-    for p in range(whole, m):
-        value = x[p]
-        for r in range(n):
-            violation[r] += value * A[p, r]
-    worst, code = TOLERANCE, NOTHING
-    last, resort = TOLERANCE, NOTHING
-    for p in range(m):
-        for excess, bound in (
-            (lower[p] - x[p], -1 - m - p),
-            (x[p] - upper[p], -1 - p),
-        ):
-            if excess <= TOLERANCE:
-                continue
-            if careful:
-                # Bland's rule: any fixed order serves.
-                return bound
-            if _is_artificial(program, bound):
-                if excess > last:
-                    last, resort = excess, bound
-            elif excess > worst:
-                worst, code = excess, bound
-    if careful or shuffle > 0:
-        other = _any_violated(violation, scale, n, worst, careful, shuffle)
-    else:
-        other = _most_violated(violation, scale, n, worst)
-    if other >= 0:
-        return other
-    return code if code != NOTHING else resort
-
-
-@leaf
-def _most_violated(violation, scale, n, worst):
-    """Return the row that is violated most, and by more than `worst`; −1 if none is."""
-    row, whole = -1, n - n % 4
-    for first in range(0, whole, 4):
-        # Four at a time: hardly ever is one of them the worst so far.
-        a, b = violation[first] * scale[first], violation[first + 1] * scale[first + 1]
-        c, d = violation[first + 2] * scale[first + 2], violation[first + 3] * scale[first + 3]
-        if max(max(a, b), max(c, d)) > worst:
-            for r in range(first, first + 4):
-                if violation[r] * scale[r] > worst:
-                    worst, row = violation[r] * scale[r], r
-    for r in range(whole, n):
-        if violation[r] * scale[r] > worst:
-            worst, row = violation[r] * scale[r], r
-    return row
-
-
-@leaf
-def _any_violated(violation, scale, n, worst, careful, shuffle):
-    """Return the first row that is violated, if `careful`, or else any; −1 if none is."""
-    row = -1
-    for r in range(n):
-        excess = violation[r] * scale[r]
-        if excess > TOLERANCE:
-            if careful:
-                return r
-            # Any number that is hard to foresee, and the same in every run.
-            excess = TOLERANCE + ((r * 7919 + shuffle * 104729) % 10007 + 1) * 1e-3
-        if excess > worst:
-            worst, row = excess, r
-    return row
 
 
 @leaf
@@ -424,16 +331,6 @@ def _leans(program, vertex, weights):
     """Whether weights of the basis rest on bounds that are not the model's own."""
     basis = vertex.basis
     for r in range(len(basis)):
-        if abs(weights[r]) > 1e-9 and _is_artificial(program, basis[r]):
+        if abs(weights[r]) > 1e-9 and is_artificial(program, basis[r]):
             return True
     return False
-
-
-@leaf
-def _is_artificial(program, code):
-    """Whether a code is that of a bound that is not the model's own."""
-    artificial, m = program.artificial, len(program.c)
-    if code >= 0:
-        return False
-    upper = code >= -m
-    return artificial[1 if upper else 0, -1 - code if upper else -1 - m - code]

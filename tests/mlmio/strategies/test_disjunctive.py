@@ -13,8 +13,6 @@ from oracle_paper import Setting, nearest
 from sklearn.datasets import make_classification
 
 import mlmio
-import mlmio.hitting
-import mlmio.search
 from mlmio import DataError, Dataset, Metric, SolverError
 from mlmio.solvers.base import Options
 
@@ -49,12 +47,9 @@ def test_outliers(semantics: str, rho: float, keep: int, k: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_many_points_are_bounded_one_by_one(
-    monkeypatch: pytest.MonkeyPatch, threads: int, k: int
-) -> None:
+@pytest.mark.usefixtures("over_who_serves")
+def test_many_points_are_bounded_one_by_one(threads: int, k: int) -> None:
     """Here all numbers of points are many: they are given up in the search over who serves."""
-    for module in (mlmio.hitting, mlmio.search):
-        monkeypatch.setattr(module, "MANY", 0)
     data = random_data(3, (4, 3), spread=0.35)
     loss = oracle.Loss("excuse", 0.05, 2)
     optimum = oracle.solve(oracle.Problem(data.X, data.y, k=k, loss=loss))
@@ -285,9 +280,8 @@ def test_of_a_start_nothing_is_lost(semantics: str) -> None:
     assert first >= best.objective - 1e-6
 
 
-def test_many_points_are_given_up_by_soft_margins_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (mlmio.hitting, mlmio.search):
-        monkeypatch.setattr(module, "MANY", 0)
+@pytest.mark.usefixtures("over_who_serves")
+def test_many_points_are_given_up_by_soft_margins_first() -> None:
     X, y = make_classification(60, 3, n_informative=3, n_redundant=0, random_state=0)
     data = Dataset(X, y)
     spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.01, semantics='excuse')"

@@ -15,21 +15,12 @@ import pytest
 from instances import disjunctive, iris, proven, random_data
 
 import mlmio
-import mlmio.hitting
-import mlmio.search
 from mlmio import Dataset, Result
 from mlmio.anytime import AnytimeSearch, Progress
 from mlmio.outline import outline
 from mlmio.watching import Watch
 
 BASE = "linear + quadratic + nearest"
-
-
-@pytest.fixture
-def over_who_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points are given up in the search over who serves, as where they are many."""
-    for module in (mlmio.hitting, mlmio.search):
-        monkeypatch.setattr(module, "MANY", 0)
 
 
 def consistent(result: Result) -> None:
