@@ -77,6 +77,11 @@ class CoreSearch:
         kept: NDArray[np.int64] = classes.sizes - np.bincount(gone, minlength=len(classes.sizes))
         return kept
 
+    def removable(self, given_up: int) -> int:
+        """Return how many further points may be given up."""
+        keep = self.problem.instance.rules.keep
+        return int(np.maximum(self.left(given_up) - keep, 0).sum())
+
     def hits_deeper(self, given_up: int, kept: int, part: int, parts: int) -> bool:
         """Look for cores enough to close what gives further points up; whether there are.
 
@@ -84,11 +89,10 @@ class CoreSearch:
         those that must be, where cores bound the whole search, it is gone on with more points where
         for some there are not cores enough.
         """
-        size, keep = given_up.bit_count(), self.problem.instance.rules.keep
-        removable = int(np.maximum(self.left(given_up) - keep, 0).sum())
+        size, removable = given_up.bit_count(), self.removable(given_up)
         h, step, complete = 1 + part, parts, True
         while h <= removable and self.level(size + h) < self.most:
-            if self._hit_by(given_up, kept, h):
+            if self.outnumber(given_up, kept, h, self.level(size + h)):
                 h += parts
                 continue
             complete = False
@@ -105,14 +109,17 @@ class CoreSearch:
         # Where all points are kept the search over who serves is as fast, and finds the best.
         return given_up != self.forced and self.find(given_up, level)
 
-    def find(self, left_out: int, level: float) -> bool:
-        """Look for a core of a level without some points; returns whether there is one."""
+    def find(self, left_out: int, level: float, effort: int = EFFORT) -> bool:
+        """Look for a core of a level without some points; returns whether there is one.
+
+        `effort` is what its proof may take, in steps of the simplex method.
+        """
         instance, root, work = self.problem.instance, self.root, self._work
         N = len(instance.fixed)
         state = np.where(points_of(left_out, N), LEFT_OUT, KEPT)
         core, closing = np.empty(N, dtype=bool), new_closing(N, instance.rules.k, len(root.lower))
         known, counts = self._known, self.counts
-        if find_core(instance, root, work, state, level, EFFORT, known, core, closing, counts):
+        if find_core(instance, root, work, state, level, effort, known, core, closing, counts):
             self.cores.add(core, level)
             if closing.status[0] >= 0:
                 self.witnesses.append(Witness(root.lower, root.upper, closing))
@@ -122,12 +129,16 @@ class CoreSearch:
             alternate(instance, root, work, self.solution, ROUNDS, counts)
         return False
 
-    def _hit_by(self, given_up: int, kept: int, h: int) -> bool:
-        """Look for h + 1 cores that share no point, so that h further points hit not all."""
-        level = self.level(given_up.bit_count() + h)
+    def outnumber(
+        self, given_up: int, kept: int, h: int, level: float, effort: int = EFFORT
+    ) -> bool:
+        """Look for h + 1 cores of a level that share no point: h further points miss one of them.
+
+        `effort` is what each of them may take; see :meth:`find`.
+        """
         while True:
             apart = self.cores.apart(given_up, kept, level, h + 1)
             if len(apart) > h or 0 in apart:
                 return True
-            if not self.find(given_up | sum(apart), level):
+            if not self.find(given_up | sum(apart), level, effort):
                 return False

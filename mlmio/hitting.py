@@ -16,11 +16,20 @@ from mlmio.core_search import CoreSearch
 from mlmio.cores import Cores, bits_of, points_of
 from mlmio.frontier import Frontier, Open
 from mlmio.kernels.rows import GIVEN_UP, KEPT
-from mlmio.search import MANY, Search
+from mlmio.search import Search
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
+
+# Of more points the root is bounded by targets first: the incumbent is far out of the reach of
+# cores.
+MANY = 150
+# The first target is below the bound by this share of what is left to the incumbent; the last, for
+# which cores are given an effort, by so little, and the next effort is so many times that. Efforts
+# are in steps of the simplex method.
+FIRST_STEP, LAST_STEP = 0.2, 0.002
+FIRST_EFFORT, LAST_EFFORT, MORE_EFFORT = 400_000, 10_000_000, 4
 
 
 class _Set(NamedTuple):
@@ -42,6 +51,9 @@ class HittingSearch(AnytimeSearch):
     h points: where there are such cores for all h, T is closed but for itself, and that is a search
     over who serves the points that are left. Else it is branched on which point of a core is given
     up, and the points before it are kept.
+
+    Of many points cores are first looked for at targets far above the incumbent, with none given up
+    but those that must be: where there are h + 1 for all h, no solution exceeds the target.
     """
 
     def begin(self) -> None:
@@ -72,9 +84,56 @@ class HittingSearch(AnytimeSearch):
         """Search until all is closed, or `stop` says so; `tell` hears of every set of points."""
         self.halt[0] = False
         with ThreadPoolExecutor(self.threads) as pool:
+            if self._frontier and len(self.problem.instance.fixed) > MANY:
+                self._lower_targets(pool, stop, tell)
             while self._frontier and not stop():
                 self._expand_batch(pool, stop, tell)
                 tell(self.progress)
+
+    def _lower_targets(
+        self, pool: ThreadPoolExecutor, stop: Callable[[], bool], tell: Callable[[Progress], None]
+    ) -> None:
+        """Bound the root by targets, lower and lower; by more effort where no step succeeds."""
+        bound, effort = self._frontier.bound, FIRST_EFFORT
+        # Before there is a solution, as if there were one this far below.
+        width = min(bound - self.wanted, self.problem.instance.table.dmax)
+        step = FIRST_STEP * width
+        while bound > self.wanted and effort <= LAST_EFFORT and not stop():
+            target = max(self.wanted, bound - step)
+            if step < LAST_STEP * width:
+                step, effort = FIRST_STEP / MORE_EFFORT * width, MORE_EFFORT * effort
+            elif self._refute(target, effort, pool, stop):
+                bound = target
+            else:
+                bound, step = min(bound, self._bound_by_cores()), step / 2
+            self._frontier = Frontier()
+            self._push(bound, self._finders[0].forced, 0)
+            tell(self.progress)
+
+    def _refute(
+        self, target: float, effort: int, pool: ThreadPoolExecutor, stop: Callable[[], bool]
+    ) -> bool:
+        """Look for cores enough that no solution exceeds a target; whether there are.
+
+        Every thread takes a number of points that are given up, and all know of the cores then.
+        """
+        finder, price = self._finders[0], self.problem.instance.rules.price
+        size, h = finder.forced.bit_count(), 0
+        while h <= finder.removable(finder.forced) and target + price * (size + h) < finder.most:
+            tasks = [
+                partial(_outnumber, h + n, target + price * (size + h + n), effort)
+                for n in range(self.threads)
+            ]
+            if not all(self._found_by(pool, tasks, stop)):
+                return False
+            h += self.threads
+        return True
+
+    def _bound_by_cores(self) -> float:
+        """Bound all solutions by the cores that are known."""
+        finder, price = self._finders[0], self.problem.instance.rules.price
+        bound = self._cores.bound(finder.forced, 0, price, finder.most, first=0)
+        return bound - price * finder.forced.bit_count()
 
     def _expand_batch(
         self, pool: ThreadPoolExecutor, stop: Callable[[], bool], tell: Callable[[Progress], None]
@@ -226,12 +285,13 @@ def _look_at(entry: Open[_Set], part: int, parts: int, finder: CoreSearch) -> tu
     return complete, part == parts - 1 and finder.closes(*entry.node)
 
 
-def search_for(problem: Parametric) -> type[AnytimeSearch]:
-    """Return the search that takes a problem.
+def _outnumber(h: int, level: float, effort: int, finder: CoreSearch) -> bool:
+    """Whether h points that are given up leave a core of a level, or are more than can be."""
+    forced = finder.forced
+    beyond = h > finder.removable(forced) or level >= finder.most
+    return beyond or finder.outnumber(forced, 0, h, level, effort)
 
-    Where points that are given up relieve their own rows alone, a search over who serves can give
-    them up as well, and says more where they are many.
-    """
-    rules, N = problem.instance.rules, problem.outline.data.N
-    relieving = rules.others or not rules.serving
-    return HittingSearch if rules.may_give_up and (relieving or N <= MANY) else Search
+
+def search_for(problem: Parametric) -> type[AnytimeSearch]:
+    """Return the search that takes a problem."""
+    return HittingSearch if problem.instance.rules.may_give_up else Search

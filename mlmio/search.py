@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from mlmio.anytime import AnytimeSearch, Progress, Witness
 from mlmio.frontier import Frontier, Open
 from mlmio.kernels.alternate import ROUNDS, alternate
-from mlmio.kernels.branch import bound_by_prices, expand, fractional
+from mlmio.kernels.branch import expand, fractional
 from mlmio.kernels.choosing import CANDIDATES
 from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on, new_closing
 from mlmio.kernels.programs import Work, new_work
-from mlmio.kernels.rows import GIVEN_UP, count
-from mlmio.kernels.serving import bound_points
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Branches
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 # simplex method; to look at all rows before a program is solved again costs as much as some.
 SHARE_OF_ALTERNATIONS = 0.15
 STEPS_A_PROGRAM = 30
-# Of more points, where they may be given up, not every choice is tried to the end at the root.
-MANY = 150
 # Nodes handed out at once for every thread, in an order that does not depend on timing.
 BATCH = 4
 
@@ -98,56 +94,15 @@ class Search(AnytimeSearch):
         """Search until all is closed, or `stop` says so; `tell` hears of every batch."""
         self.halt[0] = False
         with ThreadPoolExecutor(self.threads) as pool:
-            if self._root is not None and self._many:
-                self._bound_points(self._root, pool, stop)
             while self.open and not stop():
                 self._expand_batch(pool, stop)
                 tell(self.progress)
-
-    @property
-    def _many(self) -> bool:
-        """Whether to try every choice at the root to the end would take minutes."""
-        instance = self.problem.instance
-        return instance.rules.may_give_up and len(instance.fixed) > MANY
-
-    def _bound_points(self, root: Node, pool: ThreadPoolExecutor, stop: Callable[[], bool]) -> None:
-        """Bound the root by what keeping each point allows, and what giving it up costs.
-
-        The points that allow least are the first, so that as much as can be is said at a limit.
-        """
-        instance, threads = self.problem.instance, self.threads
-        d = np.tensordot(instance.table.features, self.solution.x[: len(self.problem.unit)], (1, 0))
-        served_at = np.where(instance.classes.together, d, np.inf).min(axis=1)
-        fenced_at = np.where(instance.classes.apart, d, np.inf).min(axis=1)
-        hardest = np.argsort(fenced_at - served_at, kind="stable")
-        most = root.most.copy()
-        counts = [np.zeros(2, dtype=np.int64) for _ in range(threads)]
-        tasks = [
-            partial(
-                bound_points,
-                instance,
-                root,
-                self._work[n],
-                d,
-                hardest[n::threads],
-                most,
-                new_closing(len(most), instance.rules.k, len(root.lower)),
-                counts[n],
-            )
-            for n in range(threads)
-        ]
-        self.attend(pool, tasks, stop)
-        self.counts += sum(counts)
-        price = instance.rules.price * count(root.state, GIVEN_UP)
-        bound = bound_by_prices(instance.rules, root.state, most, root.bound + price, price)
-        self._root = root._replace(most=most, bound=min(root.bound, bound))
 
     def _expand_batch(self, pool: ThreadPoolExecutor, stop: Callable[[], bool]) -> None:
         """Expand some nodes at the same time, and put away what became of them in order."""
         root, entries = self._root, self._take()
         nodes = [self._child(entry) for entry in entries] if root is None else [root]
-        may_give_up = self.problem.instance.rules.may_give_up
-        probing = root is not None and may_give_up and not self._many
+        probing = root is not None and self.problem.instance.rules.may_give_up
         solution, gap = self.solution, self.gap
         share = self._alternating_effort / max(1, _effort(self.counts))
         alternating = share <= SHARE_OF_ALTERNATIONS

@@ -123,9 +123,10 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
 
 @compiled
 def _grow(instance, root, work, state, cutoff, effort, known, core, closing, counts):
-    """Take in the most violated point and what is in its way until no metric is left for them.
+    """Take in the most violated point until no metric is left for those that were.
 
-    Proofs over few points are easy, and that a metric stands against them is found out soon.
+    What is in its way is taken in with it where that needs to be kept. Proofs over few points are
+    easy, and that a metric stands against them is found out soon.
     """
     classes, rules, d = instance.classes, instance.rules, work.d
     taken, last = np.full(len(state), LEFT_OUT), counts[1] + effort
@@ -140,7 +141,9 @@ def _grow(instance, root, work, state, cutoff, effort, known, core, closing, cou
         if _exceeds(instance, work, cutoff):
             return False
         i = np.argmin(work.separation)
-        fence = nearest_fence(classes.apart[i], rules.others, state, d[i])[0]
+        fence = -1
+        if rules.others:
+            fence = nearest_fence(classes.apart[i], rules.others, state, d[i])[0]
         grown = False
         for point in (i, fence):
             if point >= 0 and state[point] == KEPT and taken[point] != KEPT:

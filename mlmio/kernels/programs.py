@@ -125,6 +125,8 @@ def load(instance, node, work, served_by):
     table, program, at_hand = instance.table, work.program, work.codes
     codes, basis, lower, upper = node.codes, node.basis, node.lower, node.upper
     start = work.vertex.basis
+    # The same node is worked off in the same way, whatever this thread did before.
+    work.scratch.few.held[0] = 0
     n = np.int64(0)
     for code in codes:
         n = take_in_code(table, served_by, program, at_hand, n, code)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlmio.kernels.branch import copied
-from mlmio.kernels.choosing import choices_of, nearest_fences, try_choice
+from mlmio.kernels.choosing import nearest_fences, try_choice
 from mlmio.kernels.compiling import compiled, inlined
 from mlmio.kernels.node import slot_of
 from mlmio.kernels.programs import load, solve_node
@@ -61,49 +60,6 @@ def bound_choices(instance, node, work, bounds, closing, counts):
             if status not in (CUT_OFF, INFEASIBLE):
                 reached = reached - price if status == OPTIMAL else bound
                 bounds[i, j] = max(bounds[i, j], min(bound, reached))
-
-
-@compiled
-def bound_points(instance, root, work, all_d, points, most, closing, counts):
-    """Lower the bounds of the objective, but for prices, if a point is kept.
-
-    By the rows of the point alone, with the best of those who may serve it: the programs of the
-    others are cut off at what is reached already.
-
-    Parameters
-    ----------
-    instance : Instance
-        Whose points that are given up relieve none but their own rows.
-    root : Node
-        With nobody served.
-    work : Work
-    all_d : (N, N) array
-        Distances; the nearest are tried first.
-    points : array of int
-        Which points, one after the other.
-    most : (N,) array
-        The bounds; lowered.
-    closing : Closing
-        Memory for a witness.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
-    """
-    # To try a choice makes it for a while, and threads share the root.
-    node = copied(root)
-    rules, state = instance.rules, node.state
-    n = load(instance, node, work, node.served_by)
-    solved, n = solve_node(instance, state, node.served_by, work, n, -np.inf, counts)
-    if solved != OPTIMAL:
-        return
-    for i in points:
-        if state[i] == GIVEN_UP:
-            continue
-        near, best = nearest_fences(instance.classes.apart[i], rules, state, all_d[i]), -np.inf
-        for j in choices_of(rules, node, all_d[i], i, 0.0):
-            status, reached = try_choice(instance, node, work, n, i, j, near, best, closing, counts)
-            if status not in (CUT_OFF, INFEASIBLE):
-                best = max(best, reached) if status == OPTIMAL else np.inf
-        most[i] = min(most[i], best)
 
 
 @compiled

@@ -3,8 +3,9 @@
 max c·x subject to A x ≤ b and l ≤ x ≤ u, with m columns. A basis is m of the rows and bounds that
 hold with equality; the method keeps the inverse of their matrix and multipliers π ≥ 0 for them,
 so that its objective is an upper bound at every step and may be cut off. One step prices the rows
-at hand, takes in the most violated, and costs O(m² + mR) for R rows. Which rows are at hand is the
-caller's business (partial pricing): rows that no step has needed are never looked at.
+at hand, takes in the most violated, and costs O(m² + mR) for R rows. Of many rows those that were
+violated most before are priced first (partial pricing), and all only where none of them is
+violated. Which rows are at hand is the caller's business.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlmio.kernels.compiling import leaf
-from mlmio.kernels.pricing import NOTHING, is_artificial, price
+from mlmio.kernels.pricing import NOTHING, Few, is_artificial, no_few, price, renew
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -94,6 +95,8 @@ class Scratch(NamedTuple):
         Its code, as in a basis.
     matrix, inverse, right : (m, m), (m, m) and (m,) arrays
         The system of a basis while it is factored anew.
+    few : Few
+        The rows that are priced first.
     """
 
     violation: Array
@@ -103,6 +106,7 @@ class Scratch(NamedTuple):
     matrix: Array
     inverse: Array
     right: Array
+    few: Few
 
 
 def new_vertex(m: int) -> Vertex:
@@ -120,6 +124,7 @@ def new_scratch(m: int, capacity: int) -> Scratch:
         np.empty((m, m)),
         np.empty((m, m)),
         np.empty(m),
+        no_few(m),
     )
 
 
@@ -212,6 +217,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
     """
     m = len(program.c)
     steps, stalled = np.int64(0), np.int64(0)
+    renew(program, n, scratch.few)
     while True:
         if objective(program, vertex) <= cutoff and not _leans(program, vertex, vertex.multipliers):
             return CUT_OFF, steps
@@ -219,7 +225,7 @@ def simplex(program, n, vertex, scratch, cutoff, most_steps):
             return STEP_LIMIT, steps
         careful = stalled > STUCK * m
         shuffle = steps if stalled > STALLED * m else 0
-        code = price(program, n, vertex.x, scratch.violation, careful, shuffle)
+        code = price(program, n, vertex.x, scratch.violation, scratch.few, careful, shuffle)
         if code == NOTHING:
             leaning = _leans(program, vertex, vertex.multipliers)
             return LEANING if leaning else OPTIMAL, steps

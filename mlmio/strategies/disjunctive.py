@@ -54,7 +54,7 @@ class Disjunctive(Strategy):
     cardinality, are branched on as well.
 
     Where points may be given up it is searched over sets of them, by cores, and within each over
-    who serves; with ``excuse`` and more than 150 points, over who serves and who is given up.
+    who serves; with more than 150 points cores bound the whole first, by targets that they refute.
 
     Takes ``nearest(k)`` with no loss or with ``outliers`` of any semantics, and every term, cone,
     sparsity and side block. A node costs about 100 programs of m columns, each a few steps of
@@ -194,7 +194,7 @@ def _starts(
     problem: Parametric, options: Options, left: Callable[[], float]
 ) -> Iterator[tuple[Array, bool]]:
     """Yield parameters, and whether to alternate with all points kept first."""
-    from mlmio.search import MANY
+    from mlmio.hitting import MANY
 
     sketch, rules = problem.outline, problem.instance.rules
     given = given_metric(options, sketch.data)

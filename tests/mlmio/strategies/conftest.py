@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 import mlmio.hitting
-import mlmio.search
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +18,6 @@ def interrupts_are_left_as_they_were() -> Iterator[None]:
 
 
 @pytest.fixture
-def over_who_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points are given up in the search over who serves, as where they are many."""
-    for module in (mlmio.hitting, mlmio.search):
-        monkeypatch.setattr(module, "MANY", 0)
+def by_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The root is bounded by targets first, as where points are many."""
+    monkeypatch.setattr(mlmio.hitting, "MANY", 0)
