@@ -115,7 +115,13 @@ def learn(
         composition = auto_formulation(solved, linear_map)
     else:
         solved, composition = data, compose(formulation)
-    result = solve(composition, solved, solver, strategy, **options)
+    try:
+        result = solve(composition, solved, solver, strategy, **options)
+    except SolverError as error:
+        if formulation != AUTO:
+            raise
+        # Nobody typed the block that the message may name.
+        raise SolverError(f"{error}; formulation 'auto' chose '{composition}' here") from error
     if result.metric is None:
         return Learned(data, result, _stand_in(result, data), np.ones(data.N, dtype=bool))
     _warn(result)

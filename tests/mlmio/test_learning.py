@@ -208,3 +208,12 @@ def test_a_start_is_handed_on() -> None:
     start = random_metric(data, (2,), 0, scale=0.9)
     found = taught(data, "quadratic + nearest + outliers", start=start)
     assert found.result.start is not None
+
+
+def test_a_refused_block_that_nobody_typed_is_explained() -> None:
+    data = mlmio.load_dataset("iris", per_class=6)
+    with pytest.raises(SolverError, match=r"'hinge'.*formulation 'auto' chose 'quadratic"):
+        learn(data, strategy="disjunctive")
+    with pytest.raises(SolverError) as refused:
+        learn(data, "quadratic + nearest + hinge", strategy="disjunctive")
+    assert "auto" not in str(refused.value)
