@@ -63,9 +63,9 @@ class Outliers(Block):
     Source: Kumaran et al. 2018, model:minlp and set:feasible_region_YZ, with its three
     readings told apart.
 
-    λ is at least 0 here, as in the paper; without outliers it may be negative. Where points that are
-    kept overlap under every metric, enough of them are given up to reach λ = 0, each at its price,
-    so that the optimum can lie far below that without outliers.
+    λ is at least 0 here, as in the paper; without outliers it may be negative. Where kept points
+    overlap under every metric, enough of them are given up to reach λ = 0, each at its price, so
+    that the optimum can lie far below that without outliers.
 
     Needs a bounded distance and neighbours that can be relieved. Adds N binary variables, Q rows
     for the floor of the classes where ``keep`` > 0, and, but for ``excuse``, one row for each
