@@ -240,7 +240,7 @@ class HittingSearch(AnytimeSearch):
         allowed = self.root.allowed.copy()
         if not instance.rules.serving:
             allowed[:, gone] = False
-        rules = instance.rules._replace(may_give_up=False)
+        rules = instance.rules._replace(may_give_up=False, bare=False)
         problem = replace(self.problem, instance=instance._replace(rules=rules, fixed=state))
         most = self._finders[0].most - rules.price * given_up.bit_count()
         bound = min(entry.bound, most)

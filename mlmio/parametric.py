@@ -135,6 +135,7 @@ def parametric(outline: Outline) -> Parametric:
         loss.others,
         loss.serving,
         loss.keep,
+        bare=context.loss is not None,
     )
     instance = Instance(table, classes, columns, rules, fixed.astype(np.int64))
     return Parametric(outline, instance, unit)

@@ -186,8 +186,7 @@ def _margin_problem(outline: Outline) -> Parametric:
     region = replace(outline.region, cost=np.zeros_like(outline.region.cost))
     problem = parametric(replace(outline, region=region))
     # Without a loss no point is relieved: λ ≤ d_ik for all of them, since d_ij ≥ 0.
-    rules = problem.instance.rules
-    rules = rules._replace(own=rules.may_give_up)
+    rules = problem.instance.rules._replace(bare=True)
     return replace(problem, instance=problem.instance._replace(rules=rules))
 
 

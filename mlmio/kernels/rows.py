@@ -106,6 +106,8 @@ class Rules(NamedTuple):
         others, and whether they may still serve.
     keep : int
         Least number of kept points in every class.
+    bare : bool
+        Whether λ ≤ d_ik is a row of the programs already where i is kept and nobody serves it yet.
     """
 
     k: int
@@ -115,6 +117,7 @@ class Rules(NamedTuple):
     others: bool
     serving: bool
     keep: int
+    bare: bool
 
 
 class Instance(NamedTuple):
@@ -229,7 +232,10 @@ def take_in_violated(table, apart, rules, state, served_by, program, codes, all_
         fence, fence_at = nearest_fence(apart[i], rules.others, state, d)
         if fence < 0:
             continue
-        if not rules.own and margin - fence_at > VIOLATED:
+        bare = not rules.own
+        if state[i] == KEPT:
+            bare = rules.bare and served_by[i, 0] < 0
+        if bare and margin - fence_at > VIOLATED:
             n = take_in(table, served_by, program, codes, n, BARE, i, fence)
         for t in range(rules.k if state[i] == KEPT else 0):
             j = served_by[i, t]
