@@ -65,10 +65,14 @@ class CoreSearch:
         self.counts = np.zeros(2, dtype=np.int64)
         self.witnesses: list[Witness] = []
 
+    @property
+    def wanted(self) -> float:
+        """What the objective must exceed for a solution to be looked for."""
+        return float(self.solution.value[0]) + self._gap
+
     def level(self, points: int) -> float:
         """Return what must be exceeded, but for prices, where so many points are given up."""
-        wanted = float(self.solution.value[0]) + self._gap
-        return wanted + self.problem.instance.rules.price * points
+        return self.wanted + self.problem.instance.rules.price * points
 
     def left(self, given_up: int) -> NDArray[np.int64]:
         """Return how many points of every class are kept."""

@@ -55,6 +55,11 @@ class Cores:
         insort(self._found, core := Core(bits.bit_count(), bits, level))
         insort(self._by_level, core, key=_level_first)
 
+    def of_level(self, level: float, N: int) -> NDArray[np.bool_]:
+        """Return the cores of a level at most, as a (C, N) array of bool."""
+        found = [points_of(core.members, N) for core in self._found if core.level <= level]
+        return np.array(found, dtype=bool).reshape(-1, N)
+
     def apart(self, given_up: int, kept: int, level: float, count: int) -> list[int]:
         """Choose cores of a level at most that share no point which may still be given up.
 

@@ -17,19 +17,29 @@ from mlmio.cores import Cores, bits_of, points_of
 from mlmio.frontier import Frontier, Open
 from mlmio.kernels.rows import GIVEN_UP, KEPT
 from mlmio.search import Search
+from mlmio.shares import Shares
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
 
-# Of more points the root is bounded by targets first: the incumbent is far out of the reach of
-# cores.
+# Of more points the root is bounded over intervals of the margin first: the incumbent is far out of
+# the reach of cores.
 MANY = 150
-# The first target is below the bound by this share of what is left to the incumbent; the last, for
-# which cores are given an effort, by so little, and the next effort is so many times that. Efforts
-# are in steps of the simplex method.
-FIRST_STEP, LAST_STEP = 0.2, 0.002
+# An interval is narrow where its length is this share of its ends, or of what counts as nothing, a
+# share of d_max. Then cores are looked for among the points that are given up by no more than a
+# share, with an effort, in steps of the simplex method, that grows by a factor when it was in vain;
+# where the last was it is halved, unless it is narrowest.
+NARROW, NARROWEST, NOTHING, SHARE = 0.1, 0.01, 0.01, 0.3
 FIRST_EFFORT, LAST_EFFORT, MORE_EFFORT = 400_000, 10_000_000, 4
+
+
+class _Interval(NamedTuple):
+    """An interval of the objective, but for prices, and the effort that cores of it are worth."""
+
+    low: float
+    high: float
+    effort: int
 
 
 class _Set(NamedTuple):
@@ -52,8 +62,9 @@ class HittingSearch(AnytimeSearch):
     over who serves the points that are left. Else it is branched on which point of a core is given
     up, and the points before it are kept.
 
-    Of many points cores are first looked for at targets far above the incumbent, with none given up
-    but those that must be: where there are h + 1 for all h, no solution exceeds the target.
+    Of many points the root is bounded by programs in which points are given up in part, over
+    intervals of the margin: the best is halved, and where it is narrow cores are looked for that
+    cut its solution off; see :class:`mlmio.shares.Shares`.
     """
 
     def begin(self) -> None:
@@ -85,55 +96,38 @@ class HittingSearch(AnytimeSearch):
         self.halt[0] = False
         with ThreadPoolExecutor(self.threads) as pool:
             if self._frontier and len(self.problem.instance.fixed) > MANY:
-                self._lower_targets(pool, stop, tell)
+                self._bound_intervals(pool, stop, tell)
             while self._frontier and not stop():
                 self._expand_batch(pool, stop, tell)
                 tell(self.progress)
 
-    def _lower_targets(
+    def _bound_intervals(
         self, pool: ThreadPoolExecutor, stop: Callable[[], bool], tell: Callable[[Progress], None]
     ) -> None:
-        """Bound the root by targets, lower and lower; by more effort where no step succeeds."""
-        bound, effort = self._frontier.bound, FIRST_EFFORT
-        # Before there is a solution, as if there were one this far below.
-        width = min(bound - self.wanted, self.problem.instance.table.dmax)
-        step = FIRST_STEP * width
-        while bound > self.wanted and effort <= LAST_EFFORT and not stop():
-            target = max(self.wanted, bound - step)
-            if step < LAST_STEP * width:
-                step, effort = FIRST_STEP / MORE_EFFORT * width, MORE_EFFORT * effort
-            elif self._refute(target, effort, pool, stop):
-                bound = target
-            else:
-                bound, step = min(bound, self._bound_by_cores()), step / 2
-            self._frontier = Frontier()
-            self._push(bound, self._finders[0].forced, 0)
-            tell(self.progress)
-
-    def _refute(
-        self, target: float, effort: int, pool: ThreadPoolExecutor, stop: Callable[[], bool]
-    ) -> bool:
-        """Look for cores enough that no solution exceeds a target; whether there are.
-
-        Every thread takes a number of points that are given up, and all know of the cores then.
-        """
-        finder, price = self._finders[0], self.problem.instance.rules.price
-        size, h = finder.forced.bit_count(), 0
-        while h <= finder.removable(finder.forced) and target + price * (size + h) < finder.most:
+        """Bound the root over intervals of the margin, until cores of the best take too long."""
+        intervals: Frontier[_Interval] = Frontier()
+        # Where there is no solution yet: what lies below is bounded by that.
+        least, most = max(self.wanted, -self.problem.instance.table.dmax), self._finders[0].most
+        if np.isfinite(most):
+            intervals.add(self._frontier.bound, _Interval(least, most, FIRST_EFFORT))
+        shares = [Shares(self.problem, self.root, self.halt) for _ in self._finders]
+        while intervals.bound > self.wanted and not stop():
+            entries = intervals.take(self.threads, self.wanted)
+            if entries[0].node.effort > LAST_EFFORT:
+                break
             tasks = [
-                partial(_outnumber, h + n, target + price * (size + h + n), effort)
-                for n in range(self.threads)
+                partial(_bound_interval, entry.node, program)
+                for entry, program in zip(entries, shares, strict=False)
             ]
-            if not all(self._found_by(pool, tasks, stop)):
-                return False
-            h += self.threads
-        return True
-
-    def _bound_by_cores(self) -> float:
-        """Bound all solutions by the cores that are known."""
-        finder, price = self._finders[0], self.problem.instance.rules.price
-        bound = self._cores.bound(finder.forced, 0, price, finder.most, first=0)
-        return bound - price * finder.forced.bit_count()
+            found = self._found_by(pool, tasks, stop)
+            for entry, (bound, parts) in zip(entries, found, strict=True):
+                for part in parts:
+                    intervals.add(min(entry.bound, bound, part.high), part)
+            for finder in self._finders:
+                finder.most = max((entry.node.high for entry in intervals), default=least)
+            self._frontier = Frontier()
+            self._push(max(intervals.bound, least), self._finders[0].forced, 0)
+            tell(self.progress)
 
     def _expand_batch(
         self, pool: ThreadPoolExecutor, stop: Callable[[], bool], tell: Callable[[Progress], None]
@@ -285,11 +279,27 @@ def _look_at(entry: Open[_Set], part: int, parts: int, finder: CoreSearch) -> tu
     return complete, part == parts - 1 and finder.closes(*entry.node)
 
 
-def _outnumber(h: int, level: float, effort: int, finder: CoreSearch) -> bool:
-    """Whether h points that are given up leave a core of a level, or are more than can be."""
-    forced = finder.forced
-    beyond = h > finder.removable(forced) or level >= finder.most
-    return beyond or finder.outnumber(forced, 0, h, level, effort)
+def _bound_interval(
+    interval: _Interval, shares: Shares, finder: CoreSearch
+) -> tuple[float, list[_Interval]]:
+    """Bound an interval, where it is narrow with one more core, and say what is left of it."""
+    low, high, effort = interval
+    cores, N = finder.cores, len(shares.given_up)
+    shares.begin(low, high)
+    bound = shares.bound(cores.of_level(low, N), finder.wanted, finder.counts)
+    nothing = NOTHING * finder.problem.instance.table.dmax
+    width, raised = (high - low) / max(abs(low), abs(high), nothing), effort
+    if np.isfinite(bound) and width <= NARROW:
+        if finder.find(bits_of(shares.given_up > SHARE), low, effort):
+            lower = shares.bound(cores.of_level(low, N), finder.wanted, finder.counts)
+            if lower < bound:
+                return lower, [interval]
+        raised = MORE_EFFORT * effort
+        if raised <= LAST_EFFORT or width <= NARROWEST:
+            return bound, [_Interval(low, high, raised)]
+    # Cores of the upper half take less.
+    middle = (low + high) / 2
+    return bound, [_Interval(low, middle, raised), _Interval(middle, high, effort)]
 
 
 def search_for(problem: Parametric) -> type[AnytimeSearch]:

@@ -54,7 +54,7 @@ class Disjunctive(Strategy):
     cardinality, are branched on as well.
 
     Where points may be given up it is searched over sets of them, by cores, and within each over
-    who serves; with more than 150 points cores bound the whole first, by targets that they refute.
+    who serves; with more than 150 points the whole is bounded first over intervals of the margin.
 
     Takes ``nearest(k)`` with no loss or with ``outliers`` of any semantics, and every term, cone,
     sparsity and side block. A node costs about 100 programs of m columns, each a few steps of

@@ -18,6 +18,6 @@ def interrupts_are_left_as_they_were() -> Iterator[None]:
 
 
 @pytest.fixture
-def by_targets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The root is bounded by targets first, as where points are many."""
+def by_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The root is bounded by intervals first, as where points are many."""
     monkeypatch.setattr(mlmio.hitting, "MANY", 0)

@@ -47,8 +47,8 @@ def test_outliers(semantics: str, rho: float, keep: int, k: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("threads", [1, 2, 4])
-@pytest.mark.usefixtures("by_targets")
-def test_many_points_are_bounded_by_targets(threads: int, k: int) -> None:
+@pytest.mark.usefixtures("by_intervals")
+def test_many_points_are_bounded_by_intervals(threads: int, k: int) -> None:
     """Here all numbers of points are many."""
     data = random_data(3, (4, 3), spread=0.35)
     for semantics in oracle.SEMANTICS:
@@ -58,6 +58,30 @@ def test_many_points_are_bounded_by_targets(threads: int, k: int) -> None:
         proven(disjunctive(spec, data, verify="full", threads=threads), optimum)
     spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.1, semantics='excuse')"
     proven(disjunctive(spec, iris(12), threads=threads), 0.102041)
+
+
+@pytest.mark.parametrize("more", ["lasso(mu=0.05)", "gershgorin", "cardinality(U=2)"])
+@pytest.mark.parametrize("semantics", oracle.SEMANTICS)
+@pytest.mark.usefixtures("by_intervals")
+def test_many_points_with_other_blocks(semantics: str, more: str) -> None:
+    """A lasso makes the objective, but for prices, another than the margin."""
+    data = random_data(3, (4, 3), spread=0.35)
+    spec = f"quadratic + nearest + outliers(rho=0.05, {semantics=}) + {more}"
+    whole = mlmio.solve(spec, data, strategy="direct")
+    assert whole.status == "optimal"
+    proven(disjunctive(spec, data, verify="full", threads=2), whole.objective)
+
+
+@pytest.mark.parametrize("semantics", oracle.SEMANTICS)
+@pytest.mark.usefixtures("by_intervals")
+def test_a_bound_is_no_weaker_than_that_of_the_whole_model(semantics: str) -> None:
+    """Points are given up in part there as well."""
+    X, y = make_classification(24, 3, n_informative=3, n_redundant=0, random_state=0)
+    data = Dataset(X, y)
+    spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.02, {semantics=})"
+    whole = mlmio.solve(spec, data, strategy="direct", node_limit=1)
+    stopped = disjunctive(spec, data, node_limit=1)
+    assert stopped.objective <= stopped.bound <= whole.lp_bound + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -278,7 +302,7 @@ def test_of_a_start_nothing_is_lost(semantics: str) -> None:
     assert first >= best.objective - 1e-6
 
 
-@pytest.mark.usefixtures("by_targets")
+@pytest.mark.usefixtures("by_intervals")
 def test_many_points_are_given_up_by_soft_margins_first() -> None:
     X, y = make_classification(60, 3, n_informative=3, n_redundant=0, random_state=0)
     data = Dataset(X, y)

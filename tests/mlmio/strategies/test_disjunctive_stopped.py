@@ -55,7 +55,7 @@ def test_at_a_limit_of_nodes(more: str, threads: int, limit: int) -> None:
 @pytest.mark.parametrize("many", [False, True])
 def test_at_a_limit_of_time(request: pytest.FixtureRequest, many: bool, limit: float) -> None:
     if many:
-        request.getfixturevalue("by_targets")
+        request.getfixturevalue("by_intervals")
     result = disjunctive(
         BASE + " + outliers(rho=0.02, semantics='excuse')", iris(20), time_limit=limit
     )
@@ -100,14 +100,14 @@ def test_bounds_are_never_crossed(more: str, threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("semantics", ["excuse", "remove", "printed"])
-@pytest.mark.usefixtures("by_targets")
+@pytest.mark.usefixtures("by_intervals")
 def test_bounds_are_never_crossed_with_many_points(semantics: str, threads: int) -> None:
     held(f" + outliers(rho=0.1, {semantics=})", threads)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-@pytest.mark.usefixtures("by_targets")
-def test_targets_are_the_same_in_every_run(threads: int) -> None:
+@pytest.mark.usefixtures("by_intervals")
+def test_intervals_are_the_same_in_every_run(threads: int) -> None:
     spec = BASE + " + bounded(dmin=0.01) + outliers(rho=0.02, semantics='excuse')"
     once, again = (logged_steps(spec, iris(12), threads)[1] for _ in range(2))
     assert [step.bound for step in once] == [step.bound for step in again]
@@ -145,7 +145,7 @@ def test_a_log_says_where_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("more", ["", " + outliers(rho=0.02, semantics='excuse')"])
-@pytest.mark.usefixtures("by_targets")
+@pytest.mark.usefixtures("by_intervals")
 def test_an_interrupt_at_a_random_step(
     monkeypatch: pytest.MonkeyPatch, more: str, seed: int, threads: int
 ) -> None:

@@ -1,0 +1,130 @@
+"""Bounds of intervals of the margin, by programs in which points are given up in part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlmio.kernels.programs import new_work
+from mlmio.kernels.rows import GIVEN_UP, KEPT, OPEN
+from mlmio.kernels.shares import begin_with, solve_shares
+from mlmio.kernels.simplex import CUT_OFF, INFEASIBLE, OPTIMAL, objective
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mlmio.kernels.node import Node
+    from mlmio.kernels.rows import Instance
+    from mlmio.parametric import Parametric
+
+
+class Shares:
+    r"""The relaxation of a problem in which points are given up in part, over an interval.
+
+    .. math::
+
+        \max \lambda - \rho \sum_i z_i \quad\text{s.t.}\quad
+        \lambda \le d_{ik} + (U - d_{\min}) z, \quad L \le \lambda \le U,
+        \quad \sum_{i \in C} z_i \ge 1
+
+    for points of different classes, with z the share of whoever relieves their row, and for the
+    cores C of level L. Who serves does not matter to it, since d_ij ≥ 0. The smaller the interval,
+    the more a point costs that lacks something.
+
+    Parameters
+    ----------
+    problem : Parametric
+        Whose points may be given up.
+    root : Node
+        Its root, whose rows are at hand from the start.
+    halt : (1,) array of bool
+        Ends a program where it is set, from another thread.
+    """
+
+    def __init__(self, problem: Parametric, root: Node, halt: NDArray[np.bool_]) -> None:
+        self._instance = _with_shares(problem.instance)
+        self._work = new_work(self._instance)._replace(halt=halt)
+        self._codes, self._n = root.codes, 0
+        self._served_by = np.full_like(root.served_by, -1)
+        self._most = 0.0
+
+    def begin(self, low: float, high: float) -> None:
+        """Begin with an interval of the objective, but for prices."""
+        b, program = self._instance.table.b, self._work.program
+        b[-2:] = -low, high
+        columns = self._instance.columns
+        costly = columns.cost[: -1 - len(self._served_by)].any()
+        # The objective, but for prices, is λ unless the region has costs of its own.
+        self._most = float(columns.upper[-1]) if costly else high
+        program.upper[-1] = self._most
+        self._n = begin_with(self._instance, self._work, self._served_by, self._codes)
+
+    def bound(self, cores: NDArray[np.bool_], cutoff: float, counts: NDArray[np.int64]) -> float:
+        """Bound the objective; −inf where it does not exceed a cut-off, inf where that is open.
+
+        Parameters
+        ----------
+        cores : (C, N) array of bool
+            Points of which one at least is given up.
+        cutoff : float
+        counts : (2,) array of int
+            Linear programs and steps, added to.
+        """
+        status, self._n = solve_shares(
+            self._instance,
+            self._work,
+            self._served_by,
+            self._n,
+            self._most,
+            cores,
+            cutoff,
+            counts,
+        )
+        if status in (CUT_OFF, INFEASIBLE):
+            return -np.inf
+        return (
+            float(objective(self._work.program, self._work.vertex)) if status == OPTIMAL else np.inf
+        )
+
+    @property
+    def given_up(self) -> NDArray[np.float64]:
+        """(N,) array: the share of each point, after a bound."""
+        return self._work.vertex.x[-1 - len(self._served_by) : -1]
+
+
+def _with_shares(instance: Instance) -> Instance:
+    """Return an instance with a column for the share of each point, and rows for an interval."""
+    table, columns, rules, fixed = instance.table, instance.columns, instance.rules, instance.fixed
+    N, C = len(fixed), len(instance.classes.sizes)
+    price = np.full(N, rules.price)
+    none = np.zeros(N, dtype=bool)
+    widened = columns._replace(
+        cost=_before_margin(columns.cost, -price),
+        c=_before_margin(columns.c, -price),
+        lower=_before_margin(columns.lower, np.where(fixed == GIVEN_UP, 1.0, 0.0)),
+        upper=_before_margin(columns.upper, np.where(fixed == KEPT, 0.0, 1.0)),
+        artificial=np.array([_before_margin(each, none) for each in columns.artificial]),
+        integer=_before_margin(columns.integer, none),
+    )
+    m, R = len(widened.c), len(table.b)
+    A = np.zeros((m, R + C + 2))
+    A[: m - 1 - N, :R], A[-1, :R] = table.A[:-1], table.A[-1]
+    # The floors of the classes, and the ends of the interval.
+    floors = np.zeros((C, m))
+    floors[instance.classes.y, m - 1 - N + np.arange(N)] = 1.0
+    A[:, R:-2] = floors.T
+    but_for_prices = _before_margin(columns.cost, np.zeros(N))
+    A[:, -2], A[:, -1] = -but_for_prices, but_for_prices
+    spare = np.maximum(instance.classes.sizes - rules.keep, 0.0)
+    b = np.concatenate([table.b, spare, [0.0, 0.0]])
+    return instance._replace(
+        table=table._replace(A=np.ascontiguousarray(A), b=b),
+        columns=widened,
+        fixed=np.full(N, OPEN, dtype=np.int64),
+    )
+
+
+def _before_margin(values: NDArray, shares: NDArray) -> NDArray:
+    """Insert values for the shares before that of λ."""
+    return np.concatenate([values[:-1], shares, values[-1:]])
