@@ -122,7 +122,8 @@ class HittingSearch(AnytimeSearch):
             found = self._found_by(pool, tasks, stop)
             for entry, (bound, parts) in zip(entries, found, strict=True):
                 for part in parts:
-                    intervals.add(min(entry.bound, bound, part.high), part)
+                    if min(entry.bound, bound, part.high) > self.wanted:
+                        intervals.add(min(entry.bound, bound, part.high), part)
             for finder in self._finders:
                 finder.most = max((entry.node.high for entry in intervals), default=least)
             self._frontier = Frontier()
@@ -289,8 +290,9 @@ def _bound_interval(
     bound = shares.bound(cores.of_level(low, N), finder.wanted, finder.counts)
     nothing = NOTHING * finder.problem.instance.table.dmax
     width, raised = (high - low) / max(abs(low), abs(high), nothing), effort
-    if np.isfinite(bound) and width <= NARROW:
-        if finder.find(bits_of(shares.given_up > SHARE), low, effort):
+    if width <= NARROW:
+        given_up = bits_of(shares.given_up > SHARE)
+        if np.isfinite(bound) and finder.find(given_up, low, effort):
             lower = shares.bound(cores.of_level(low, N), finder.wanted, finder.counts)
             if lower < bound:
                 return lower, [interval]
