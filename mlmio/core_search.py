@@ -81,11 +81,6 @@ class CoreSearch:
         kept: NDArray[np.int64] = classes.sizes - np.bincount(gone, minlength=len(classes.sizes))
         return kept
 
-    def removable(self, given_up: int) -> int:
-        """Return how many further points may be given up."""
-        keep = self.problem.instance.rules.keep
-        return int(np.maximum(self.left(given_up) - keep, 0).sum())
-
     def hits_deeper(self, given_up: int, kept: int, part: int, parts: int) -> bool:
         """Look for cores enough to close what gives further points up; whether there are.
 
@@ -93,10 +88,11 @@ class CoreSearch:
         those that must be, where cores bound the whole search, it is gone on with more points where
         for some there are not cores enough.
         """
-        size, removable = given_up.bit_count(), self.removable(given_up)
+        size, keep = given_up.bit_count(), self.problem.instance.rules.keep
+        removable = int(np.maximum(self.left(given_up) - keep, 0).sum())
         h, step, complete = 1 + part, parts, True
         while h <= removable and self.level(size + h) < self.most:
-            if self.outnumber(given_up, kept, h, self.level(size + h)):
+            if self._hit_by(given_up, kept, h):
                 h += parts
                 continue
             complete = False
@@ -133,16 +129,12 @@ class CoreSearch:
             alternate(instance, root, work, self.solution, ROUNDS, counts)
         return False
 
-    def outnumber(
-        self, given_up: int, kept: int, h: int, level: float, effort: int = EFFORT
-    ) -> bool:
-        """Look for h + 1 cores of a level that share no point: h further points miss one of them.
-
-        `effort` is what each of them may take; see :meth:`find`.
-        """
+    def _hit_by(self, given_up: int, kept: int, h: int) -> bool:
+        """Look for h + 1 cores that share no point, so that h further points hit not all."""
+        level = self.level(given_up.bit_count() + h)
         while True:
             apart = self.cores.apart(given_up, kept, level, h + 1)
             if len(apart) > h or 0 in apart:
                 return True
-            if not self.find(given_up | sum(apart), level, effort):
+            if not self.find(given_up | sum(apart), level):
                 return False

@@ -122,8 +122,8 @@ class HittingSearch(AnytimeSearch):
             found = self._found_by(pool, tasks, stop)
             for entry, (bound, parts) in zip(entries, found, strict=True):
                 for part in parts:
-                    if min(entry.bound, bound, part.high) > self.wanted:
-                        intervals.add(min(entry.bound, bound, part.high), part)
+                    if (reached := min(entry.bound, bound, part.high)) > self.wanted:
+                        intervals.add(reached, part)
             for finder in self._finders:
                 finder.most = max((entry.node.high for entry in intervals), default=least)
             self._frontier = Frontier()

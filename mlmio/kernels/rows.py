@@ -180,9 +180,7 @@ def take_in(table, served_by, program, codes, n, kind, i, k):
         # A row that is left out makes a bound weaker, never wrong.
         return n
     m, (N, P, _) = len(A), features.shape
-    for p in range(m):
-        A[p, n] = 0.0
-    b[n] = 0.0
+    clear_row(program, n)
     if kind == REGION:
         rows = table.A
         b[n] = table.b[i * N + k]
@@ -202,13 +200,28 @@ def take_in(table, served_by, program, codes, n, kind, i, k):
         j = served_by[i, kind - SEPARATION]
         for p in range(P):
             A[p, n] += features[i, p, j]
-    square = 0.0
-    for p in range(m):
+    scale_row(program, n)
+    codes[n] = FIRST_OF_REGION + i * N + k if kind == REGION else (kind * N + i) * N + k
+    return n + 1
+
+
+@leaf
+def clear_row(program, n):
+    """Make row n that of zeros."""
+    A = program.A
+    for p in range(len(A)):
+        A[p, n] = 0.0
+    program.b[n] = 0.0
+
+
+@leaf
+def scale_row(program, n):
+    """Write what the violation of row n is multiplied by."""
+    A, square = program.A, 0.0
+    for p in range(len(A)):
         square += A[p, n] * A[p, n]
     # Never so small that a row counts as kept here and as violated by VIOLATED.
     program.scale[n] = max(1.0 / np.sqrt(square + 1e-12), 0.25)
-    codes[n] = FIRST_OF_REGION + i * N + k if kind == REGION else (kind * N + i) * N + k
-    return n + 1
 
 
 @leaf

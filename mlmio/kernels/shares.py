@@ -9,7 +9,13 @@ import numpy as np
 
 from mlmio.kernels.compiling import compiled, leaf
 from mlmio.kernels.programs import MOST_STEPS, take_in_code
-from mlmio.kernels.rows import VIOLATED, take_in_broken_region, take_in_violated
+from mlmio.kernels.rows import (
+    VIOLATED,
+    clear_row,
+    scale_row,
+    take_in_broken_region,
+    take_in_violated,
+)
 from mlmio.kernels.simplex import OPTIMAL, STEP_LIMIT, begin, simplex
 
 
@@ -79,13 +85,8 @@ def _take_in_fences(instance, work, n, most):
 
     The share is that of whom the row is relieved by: of i, of k, or of both.
     """
-    least, apart, rules, x, all_d = (
-        instance.table.least,
-        instance.classes.apart,
-        instance.rules,
-        work.vertex.x,
-        work.d,
-    )
+    least, apart, rules = instance.table.least, instance.classes.apart, instance.rules
+    x, all_d = work.vertex.x, work.d
     features, program = instance.table.features, work.program
     N, P, _ = features.shape
     m = len(x)
@@ -106,8 +107,7 @@ def _take_in_fences(instance, work, n, most):
         if fence < 0 or n >= len(program.b):
             continue
         relief = max(most - least[i, fence], 0.0)
-        for p in range(m):
-            program.A[p, n] = 0.0
+        clear_row(program, n)
         for p in range(P):
             program.A[p, n] = -features[i, p, fence]
         program.A[m - 1, n] = 1.0
@@ -115,7 +115,8 @@ def _take_in_fences(instance, work, n, most):
             program.A[shares + i, n] = -relief
         if rules.others:
             program.A[shares + fence, n] = -relief
-        n = _end_row(program, n, 0.0)
+        scale_row(program, n)
+        n += 1
     return n
 
 
@@ -132,22 +133,11 @@ def _take_in_cores(work, n, cores):
                 given_up += x[shares + i]
         if given_up >= 1.0 - VIOLATED or n >= len(program.b):
             continue
-        for p in range(m):
-            program.A[p, n] = 0.0
+        clear_row(program, n)
         for i in range(N):
             if cores[c, i]:
                 program.A[shares + i, n] = -1.0
-        n = _end_row(program, n, -1.0)
+        program.b[n] = -1.0
+        scale_row(program, n)
+        n += 1
     return n
-
-
-@leaf
-def _end_row(program, n, right):
-    """Write the right-hand side and the scale of row n; returns how many rows there are then."""
-    square = 0.0
-    for p in range(len(program.A)):
-        square += program.A[p, n] * program.A[p, n]
-    program.b[n] = right
-    # As for the rows of nodes.
-    program.scale[n] = max(1.0 / np.sqrt(square + 1e-12), 0.25)
-    return n + 1
