@@ -35,6 +35,32 @@ class Witness:
     upper: NDArray[np.float64]
     closing: Closing
 
+    @property
+    def limit(self) -> float:
+        """What the objective of its program does not exceed."""
+        return float(self.closing.limit[0])
+
+
+@dataclass(frozen=True)
+class WrittenWitness:
+    """A program that bounds something, written out.
+
+    Parameters
+    ----------
+    c, lower, upper : (m,) arrays
+        Objective and bounds of the columns.
+    rows : (R, m + 1) array
+        The rows that prove it, with their right-hand sides.
+    limit : float
+        What the objective does not exceed.
+    """
+
+    c: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    limit: float
+
 
 @dataclass
 class Progress:
@@ -85,8 +111,9 @@ class AnytimeSearch(ABC):
         Nodes expanded.
     counts : (2,) array of int
         Linear programs solved, and steps of the simplex method.
-    witnesses : list of Witness
-        Children that were closed, a random sample of all or of such samples.
+    witnesses : list of Witness or WrittenWitness
+        Of children that were closed and of intervals that were bounded, a random sample of all or
+        of such samples.
     halt : (1,) array of bool
         Ends what the compiled loops are at; see :meth:`attend`.
     began : float
@@ -107,7 +134,7 @@ class AnytimeSearch(ABC):
         self.threads, self.rel_gap, self.abs_gap, self.seed = threads, rel_gap, abs_gap, seed
         self.counts = np.zeros(2, dtype=np.int64)
         self.nodes = 0
-        self.witnesses: list[Witness] = []
+        self.witnesses: list[Witness | WrittenWitness] = []
         self.began = perf_counter()
         self._random = np.random.default_rng(seed)
         self._closings = 0
@@ -177,7 +204,7 @@ class AnytimeSearch(ABC):
             perf_counter() - self.began,
         )
 
-    def keep(self, witness: Witness) -> None:
+    def keep(self, witness: Witness | WrittenWitness) -> None:
         """Take a witness into the random sample that is kept (reservoir sampling)."""
         self._closings += 1
         if len(self.witnesses) < WITNESSES:

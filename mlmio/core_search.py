@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlmio.anytime import Witness
+from mlmio.anytime import Witness, WrittenWitness
 from mlmio.cores import Cores, bits_of, points_of
 from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.cores import find_core
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
+    from mlmio.shares import Shares
 
 # Steps of the simplex method that the proof of a core may take, before points are left out of it.
 EFFORT = 20_000
@@ -63,7 +64,7 @@ class CoreSearch:
         value, x, state = solution
         self.solution = Solution(value.copy(), x.copy(), state.copy())
         self.counts = np.zeros(2, dtype=np.int64)
-        self.witnesses: list[Witness] = []
+        self.witnesses: list[Witness | WrittenWitness] = []
 
     @property
     def wanted(self) -> float:
@@ -128,6 +129,11 @@ class CoreSearch:
             # What stands against a core is a metric that may be worth something.
             alternate(instance, root, work, self.solution, ROUNDS, counts)
         return False
+
+    def bound(self, shares: Shares, level: float) -> float:
+        """Bound the interval that `shares` began with, with the cores of a level as well."""
+        cores = self.cores.of_level(level, len(self.problem.instance.fixed))
+        return shares.bound(cores, self.wanted, self.counts, self.witnesses)
 
     def _hit_by(self, given_up: int, kept: int, h: int) -> bool:
         """Look for h + 1 cores that share no point, so that h further points hit not all."""

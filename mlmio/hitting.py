@@ -285,15 +285,14 @@ def _bound_interval(
 ) -> tuple[float, list[_Interval]]:
     """Bound an interval, where it is narrow with one more core, and say what is left of it."""
     low, high, effort = interval
-    cores, N = finder.cores, len(shares.given_up)
     shares.begin(low, high)
-    bound = shares.bound(cores.of_level(low, N), finder.wanted, finder.counts)
+    bound = finder.bound(shares, low)
     nothing = NOTHING * finder.problem.instance.table.dmax
     width, raised = (high - low) / max(abs(low), abs(high), nothing), effort
     if width <= NARROW:
         given_up = bits_of(shares.given_up > SHARE)
         if np.isfinite(bound) and finder.find(given_up, low, effort):
-            lower = shares.bound(cores.of_level(low, N), finder.wanted, finder.counts)
+            lower = finder.bound(shares, low)
             if lower < bound:
                 return lower, [interval]
         raised = MORE_EFFORT * effort

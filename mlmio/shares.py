@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlmio.anytime import WrittenWitness
 from mlmio.kernels.programs import new_work
 from mlmio.kernels.rows import GIVEN_UP, KEPT, OPEN
 from mlmio.kernels.shares import begin_with, solve_shares
@@ -14,6 +15,7 @@ from mlmio.kernels.simplex import CUT_OFF, INFEASIBLE, OPTIMAL, objective
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mlmio.anytime import Witness
     from mlmio.kernels.node import Node
     from mlmio.kernels.rows import Instance
     from mlmio.parametric import Parametric
@@ -60,7 +62,13 @@ class Shares:
         program.upper[-1] = self._most
         self._n = begin_with(self._instance, self._work, self._served_by, self._codes)
 
-    def bound(self, cores: NDArray[np.bool_], cutoff: float, counts: NDArray[np.int64]) -> float:
+    def bound(
+        self,
+        cores: NDArray[np.bool_],
+        cutoff: float,
+        counts: NDArray[np.int64],
+        witnesses: list[Witness | WrittenWitness],
+    ) -> float:
         """Bound the objective; −inf where it does not exceed a cut-off, inf where that is open.
 
         Parameters
@@ -70,6 +78,8 @@ class Shares:
         cutoff : float
         counts : (2,) array of int
             Linear programs and steps, added to.
+        witnesses : list of Witness or WrittenWitness
+            What proves the bound is added.
         """
         status, self._n = solve_shares(
             self._instance,
@@ -81,11 +91,21 @@ class Shares:
             cutoff,
             counts,
         )
-        if status in (CUT_OFF, INFEASIBLE):
-            return -np.inf
-        return (
-            float(objective(self._work.program, self._work.vertex)) if status == OPTIMAL else np.inf
-        )
+        if status not in (CUT_OFF, INFEASIBLE, OPTIMAL):
+            return np.inf
+        reached = float(objective(self._work.program, self._work.vertex))
+        limit = reached if status == OPTIMAL else cutoff
+        witnesses.append(self._witness(limit, status == INFEASIBLE))
+        return reached if status == OPTIMAL else -np.inf
+
+    def _witness(self, limit: float, infeasible: bool) -> WrittenWitness:
+        """Write the rows of the basis out, and the one that contradicts them if there is one."""
+        program, basis = self._work.program, self._work.vertex.basis
+        if infeasible:
+            basis = np.append(basis, self._work.scratch.entering)
+        rows = basis[basis >= 0]
+        written = np.column_stack([program.A[:, rows].T, program.b[rows]])
+        return WrittenWitness(program.c, program.lower.copy(), program.upper.copy(), written, limit)
 
     @property
     def given_up(self) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlmio.anytime import WrittenWitness
 from mlmio.errors import SolverError
 from mlmio.solvers.highs import silent_highs
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from mlmio.parametric import Parametric
 
 
-def reaches(problem: Parametric, witness: Witness) -> float:
+def reaches(problem: Parametric, witness: Witness | WrittenWitness) -> float:
     """Return the optimum, in HiGHS, of the rows that closed a branch; −inf where infeasible.
 
     Only the rows of the basis that proved it are needed, and the bounds of the columns.
@@ -27,17 +28,14 @@ def reaches(problem: Parametric, witness: Witness) -> float:
     """
     import highspy
 
-    from mlmio.kernels.simplex import INFEASIBLE
-
-    instance, closing = problem.instance, witness.closing
-    basis = closing.codes if closing.status[0] == INFEASIBLE else closing.codes[:-1]
+    written = witness if isinstance(witness, WrittenWitness) else _written(problem, witness)
     highs = silent_highs()
     highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
-    columns = np.arange(len(instance.columns.c), dtype=np.int32)
+    columns = np.arange(len(written.c), dtype=np.int32)
     for p in columns.tolist():
-        highs.addVar(witness.lower[p], witness.upper[p])
-        highs.changeColCost(p, instance.columns.c[p])
-    for row in _rows(instance, closing.served_by, basis):
+        highs.addVar(written.lower[p], written.upper[p])
+        highs.changeColCost(p, written.c[p])
+    for row in written.rows:
         coefficients = np.ascontiguousarray(row[:-1])
         highs.addRow(-highspy.kHighsInf, row[-1], len(columns), columns, coefficients)
     highs.run()
@@ -47,6 +45,16 @@ def reaches(problem: Parametric, witness: Witness) -> float:
     if status != highspy.HighsModelStatus.kOptimal:
         raise SolverError(f"HiGHS cannot check a branch: {highs.modelStatusToString(status)}")
     return float(highs.getInfo().objective_function_value)
+
+
+def _written(problem: Parametric, witness: Witness) -> WrittenWitness:
+    """Write the program of a branch out, its rows made anew from the data."""
+    from mlmio.kernels.simplex import INFEASIBLE
+
+    instance, closing = problem.instance, witness.closing
+    basis = closing.codes if closing.status[0] == INFEASIBLE else closing.codes[:-1]
+    rows = _rows(instance, closing.served_by, basis)
+    return WrittenWitness(instance.columns.c, witness.lower, witness.upper, rows, witness.limit)
 
 
 def _rows(instance: Instance, served_by: Integers, codes: Integers) -> Array:

@@ -305,7 +305,7 @@ def _outcome(
 
 
 def check_witnesses(problem: Parametric, search: AnytimeSearch) -> None:
-    """Solve a sample of the closed programs again, in HiGHS.
+    """Solve a sample of the programs that prove a bound again, in HiGHS.
 
     Raises
     ------
@@ -315,9 +315,10 @@ def check_witnesses(problem: Parametric, search: AnytimeSearch) -> None:
     from mlmio.witnesses import reaches
 
     for witness in search.witnesses:
-        limit = float(witness.closing.limit[0])
-        value = reaches(problem, witness)
-        if value > limit + 1e-6 * max(1.0, abs(limit)):
+        limit, value = witness.limit, reaches(problem, witness)
+        # Before there is a solution what is infeasible has no limit above −inf.
+        tolerance = 1e-6 * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
+        if value > limit + tolerance:
             raise SolverError(
                 f"the bound does not hold: HiGHS finds {value:.9g} where a branch was closed at "
                 f"{limit:.9g}. Report it with the data, and use strategy='direct' meanwhile"

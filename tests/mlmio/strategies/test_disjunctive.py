@@ -334,6 +334,27 @@ def test_a_full_verification_finds_a_bound_that_does_not_hold(
     assert asked
 
 
+@pytest.mark.parametrize("semantics", oracle.SEMANTICS)
+@pytest.mark.usefixtures("by_intervals")
+def test_a_full_verification_solves_programs_of_intervals(
+    monkeypatch: pytest.MonkeyPatch, semantics: str
+) -> None:
+    """They hold as they are, and one whose limit is too low does not."""
+    import mlmio.shares
+
+    spec = f"{BASE} + bounded(dmin=0.01) + outliers(rho=0.1, {semantics=})"
+    proven(disjunctive(spec, iris(6), verify="full"), disjunctive(spec, iris(6)).objective)
+    written = mlmio.shares.WrittenWitness
+
+    def too_low(*parts: Any) -> object:
+        return written(*parts[:-1], parts[-1] - 0.01)
+
+    monkeypatch.setattr(mlmio.shares, "WrittenWitness", too_low)
+    monkeypatch.setattr("mlmio.anytime.WITNESSES", 10_000)
+    with pytest.raises(SolverError, match="the bound does not hold"):
+        disjunctive(spec, iris(6), verify="full")
+
+
 def test_another_verification_is_refused() -> None:
     with pytest.raises(SolverError, match="verify"):
         disjunctive(BASE, random_data(0, (3, 3)), verify="fully")
