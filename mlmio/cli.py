@@ -31,7 +31,3 @@ def main() -> None:
             # What a terminal cannot show is no reason to fail.
             stream.reconfigure(errors="replace")
     app()
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlmio.tables import NOTHING, Column, Layout, fit, html_table, number, table
+from mlmio.tables import NOTHING, Column, Layout, fit, html_table, number, relative, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -84,7 +84,7 @@ def _columns(comparison: Comparison) -> list[Column]:
 
     return [
         Column("formulation", own_parts(comparison), left=True, least=LEAST_FORMULATION),
-        Column("solver", tuple(run.solver for run in comparison.rows), left=True),
+        Column("solver", tuple(_solver(run) for run in comparison.rows), left=True),
         Column("class", tuple(r.problem_class if r else NOTHING for r in results), left=True),
         numbers("rows", count, "rows", sizes),
         numbers("col-\numns", count, "columns", sizes),
@@ -93,7 +93,7 @@ def _columns(comparison: Comparison) -> list[Column]:
         numbers("LP bound", value, "lp_bound", results),
         numbers("objective", value, "objective", results),
         numbers("bound", value, "bound", results),
-        numbers("gap", _percent, "gap", results),
+        numbers("gap", relative, "gap", results),
         Column("root gap\nclosed", tuple(_closed(each) for each in comparison.root_gaps_closed)),
         numbers("nodes", count, "nodes", results),
         numbers("build\ns", seconds, "build_s", results),
@@ -101,6 +101,11 @@ def _columns(comparison: Comparison) -> list[Column]:
         Column("status", tuple(run.status for run in comparison.rows), left=True),
         Column("verified", tuple(_verified(run) for run in comparison.rows), left=True),
     ]
+
+
+def _solver(run: Run) -> str:
+    """What solved it, which may have been no solver but mlmio itself."""
+    return run.solver if run.result is None else run.result.solver
 
 
 def own_parts(comparison: Comparison) -> tuple[str, ...]:
@@ -131,15 +136,6 @@ def value(objective: float | None) -> str:
     if objective is None:
         return NOTHING
     return f"{objective:z.6f}" if abs(objective) < 1000 else number(objective)
-
-
-def _percent(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    percent = 100 * value
-    if percent >= 1000:
-        return ">999%"
-    return "0%" if percent < 0.005 else f"{percent:.3g}%"
 
 
 def _closed(percent: float | None) -> str:

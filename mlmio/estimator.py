@@ -34,7 +34,7 @@ class MIOMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Metric
         :func:`mlmio.learning.auto_formulation` with the cone ``gershgorin``, so that the metric
         is a linear map.
     solver, strategy : str
-        Registered names, see ``mlmio solvers``.
+        Registered names, see :func:`mlmio.solve`.
     time_limit : float or None, default 60
         Wall-clock seconds of the LP relaxation and the search together; building the model, and
         compiling at the first use, come on top.
@@ -148,7 +148,7 @@ class MIOMetricClassifier(ClassifierMixin, MetricEstimator):
         What is solved, such as ``"linear + quadratic + nearest + outliers(rho=0.1)"``. ``"auto"``
         fits the data, see :func:`mlmio.learning.auto_formulation`.
     solver, strategy : str
-        Registered names, see ``mlmio solvers``.
+        Registered names, see :func:`mlmio.solve`.
     time_limit : float or None, default 60
         Wall-clock seconds of the LP relaxation and the search together; building the model, and
         compiling at the first use, come on top.

@@ -118,7 +118,7 @@ def learn(
     try:
         result = solve(composition, solved, solver, strategy, **options)
     except SolverError as error:
-        if formulation != AUTO:
+        if formulation != AUTO or not any(f"'{part}'" in str(error) for part in composition.blocks):
             raise
         # Nobody typed the block that the message may name.
         raise SolverError(f"{error}; formulation 'auto' chose '{composition}' here") from error

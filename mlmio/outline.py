@@ -189,8 +189,8 @@ class Outline:
             if not isinstance(getattr(self.context, slot), taken):
                 part = next(part for part in self.blocks if part.slot == slot)
                 raise SolverError(
-                    f"strategy {strategy!r} does not take the block '{part}': use "
-                    f"strategy='direct', or replace that block"
+                    f"strategy {strategy!r} does not take the block '{part}': use strategy 'auto', "
+                    f"which does, or replace that block"
                 )
 
 

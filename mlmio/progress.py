@@ -1,4 +1,4 @@
-"""The progress of a comparison, on a terminal and elsewhere."""
+"""The progress of a command, on a terminal and elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class ProgressLine:
     """A line on stderr for each run: live with its seconds on a terminal, then what came of it.
 
-    To be used as a context, and given as ``progress`` to :func:`mlmio.compare`.
+    To be used as a context, and given as ``progress`` to :func:`mlmio.compare`, or to :meth:`start`
+    for what has no runs.
     """
 
     def __init__(self) -> None:
@@ -52,13 +53,14 @@ class ProgressLine:
 
         title = f"{position}/{total} {run.name}"
         if run.status == "running":
-            self._start(title)
+            self.start(title)
             return
         self._stop()
         outcome = Text(f"{title} · {_outcome(run)}", style="" if run.verified else "yellow")
         self.console.print(outcome, soft_wrap=True)
 
-    def _start(self, title: str) -> None:
+    def start(self, title: str) -> None:
+        """Show on a terminal for how many seconds something is being done."""
         if not self.console.is_terminal:
             return
         from rich.live import Live

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ from mlmio.assembly import prepare
 from mlmio.claims import false_claims, without_metric
 from mlmio.data import require_dataset
 from mlmio.errors import DataError
-from mlmio.tables import NOTHING, number
+from mlmio.solvers.base import relative_gap
+from mlmio.tables import NOTHING, number, relative
 from mlmio.verification import Certificate, certify
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Result:
     resolved : Composition
         The same, completed, with parameters that depended on the data as values.
     data_name, solver, version, strategy : str
-        What was solved, with what.
+        What was solved, with what; the solver is ``mlmio`` where none was given a model.
     status : str
         ``optimal``, ``feasible`` (a limit was reached), ``no_incumbent``, ``infeasible``,
         ``unbounded``, ``unverified`` (the claim does not hold), or ``error``.
@@ -47,7 +47,8 @@ class Result:
     bound : float or None
         Dual bound, never below the optimum.
     lp_bound : float or None
-        Bound of the LP relaxation.
+        Bound of the LP relaxation of what the strategy solves: ``disjunctive`` relaxes who serves
+        whom altogether, so that its bound is weaker than that of a whole model.
     nodes : int or None
         Nodes of branch and bound.
     build_s, lp_s, solve_s : float
@@ -109,12 +110,12 @@ class Result:
     @property
     def gap(self) -> float | None:
         """Relative gap |bound − objective| / |objective|; None where either is missing."""
-        return _relative(self.bound, self.objective)
+        return relative_gap(self.bound, self.objective)
 
     @property
     def root_gap(self) -> float | None:
         """Relative gap between the LP bound and the objective; None where either is missing."""
-        return _relative(self.lp_bound, self.objective)
+        return relative_gap(self.lp_bound, self.objective)
 
     @property
     def seconds(self) -> float:
@@ -172,7 +173,7 @@ class Result:
             f"  {self.data_name}, {self.solver} {self.version}, strategy {self.strategy}",
             f"  status     {self.status}{f' ({self.message})' if self.message else ''}",
             f"  objective  {number(self.objective)}   bound {number(self.bound)}   "
-            f"gap {number(self.gap)}   LP bound {number(self.lp_bound)}",
+            f"gap {relative(self.gap)}   LP bound {number(self.lp_bound)}",
             f"  time       {self.times}, {NOTHING if self.nodes is None else self.nodes} nodes",
         ]
         if self.certificate is not None:
@@ -239,11 +240,3 @@ def named_neighbors(data: Dataset, certificate: Certificate) -> dict[Any, tuple[
         for i, served in enumerate(certificate.neighbors)
         if (served >= 0).any()
     }
-
-
-def _relative(bound: float | None, objective: float | None) -> float | None:
-    if bound is None or objective is None:
-        return None
-    if bound == objective:
-        return 0.0
-    return abs(bound - objective) / abs(objective) if objective else math.inf

@@ -15,7 +15,7 @@ from mlmio.refining import run
 from mlmio.registry import strategies
 from mlmio.result import Result
 from mlmio.result import verify as hold_to_data
-from mlmio.solvers.base import Moment, Options, Solver, get_solver
+from mlmio.solvers.base import Moment, Options, get_solver
 from mlmio.solvers.starts import start_from
 from mlmio.solvers.trajectory import concluded
 from mlmio.strategies.base import Outcome, Strategy
@@ -112,17 +112,11 @@ def solve(
         needs = composition.solver_needs
         adapter = get_solver(solver or "highs", composition.problem_class, asked, needs)
     outcome = run(chosen, composition, data, adapter, asked)
-    return _result(composition, outcome, adapter, strategy, asked)
+    return _result(composition, outcome, strategy, asked)
 
 
-def _result(
-    composition: Composition,
-    outcome: Outcome,
-    solver: Solver | None,
-    strategy: str,
-    options: Options,
-) -> Result:
-    answer = outcome.answer
+def _result(composition: Composition, outcome: Outcome, strategy: str, options: Options) -> Result:
+    answer, solver = outcome.answer, outcome.solver
     result = Result(
         composition=composition,
         resolved=outcome.resolved,

@@ -191,6 +191,22 @@ def number(value: float | None, digits: int = 6) -> str:
     return NOTHING if value is None else f"{value:z.{digits}g}"
 
 
+def relative(gap: float | None) -> str:
+    """Return a relative gap in percent.
+
+    Examples
+    --------
+    >>> relative(0.056), relative(12.0), relative(1e-8), relative(None)
+    ('5.6%', '>999%', '0%', '–')
+    """
+    if gap is None:
+        return NOTHING
+    percent = 100 * gap
+    if percent >= 1000:
+        return ">999%"
+    return "0%" if percent < 0.005 else f"{percent:.3g}%"
+
+
 def counted(number: int, what: str) -> str:
     """Return a number of things in words, as ``1 case`` and ``2 cases``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

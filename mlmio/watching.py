@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from mlmio.tables import number
+from mlmio.solvers.base import relative_gap
+from mlmio.tables import number, relative
 
 if TYPE_CHECKING:
     from mlmio.anytime import Progress
@@ -38,6 +40,7 @@ class Watch:
             self._stream = self._open.enter_context(file)
         self._live = self._stream is not None and self._stream.isatty()
         self._began = self._last = perf_counter()
+        self._latest: Progress | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -55,21 +58,31 @@ class Watch:
     def say(self, text: str) -> None:
         """Write a line at once."""
         if self._stream is not None:
-            end = "\r" if self._live else "\n"
-            seconds = perf_counter() - self._began
-            self._stream.write(f"{f'{text} · {seconds:.1f} s':<100}{end}")
+            line = f"{text} · {perf_counter() - self._began:.1f} s"
+            self._stream.write(f"{line:<100}\r" if self._live else f"{line}\n")
             self._stream.flush()
 
     def progress(self, progress: Progress) -> None:
-        """Write where a search stands, now and then."""
+        """Note where a search stands."""
+        self._latest = progress
+        self.beat()
+
+    def beat(self) -> None:
+        """Write where the search stands, if some time has passed since that was written."""
         now = perf_counter()
         if self._stream is None or now - self._last < SECONDS_BETWEEN_LINES:
             return
         self._last = now
-        gap = progress.bound - progress.incumbent
-        relative = gap / abs(progress.incumbent) if progress.incumbent else float("inf")
-        self.say(
-            f"incumbent {number(progress.incumbent)} · bound {number(progress.bound)} · "
-            f"gap {relative:.2%} · nodes {progress.nodes} ({progress.open} open) · "
-            f"programs {progress.programs}"
-        )
+        self.say("alternating from several starts" if self._latest is None else told(self._latest))
+
+
+def told(progress: Progress) -> str:
+    """Say where a search stands."""
+    incumbent, bound = (
+        value if isfinite(value) else None for value in (progress.incumbent, progress.bound)
+    )
+    return (
+        f"incumbent {number(incumbent)} · bound {number(bound)} · "
+        f"gap {relative(relative_gap(bound, incumbent))} · "
+        f"nodes {progress.nodes} ({progress.open} open) · programs {progress.programs}"
+    )

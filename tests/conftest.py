@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from mlmio.registry import blocks
+from mlmio.registry import blocks, solvers
 
 # What these assert says what it compared, as a test does.
 pytest.register_assert_rewrite("instances", "programs")
@@ -14,8 +14,10 @@ collect_ignore = ["plugin_package"]
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks that a test registers are forgotten after it."""
-    monkeypatch.setattr(blocks, "_loaded", dict(blocks._loaded))
+    """Blocks and solvers that a test registers are forgotten after it."""
+    for known in (blocks, solvers):
+        monkeypatch.setattr(known, "_loaded", dict(known._loaded))
+        monkeypatch.setattr(known, "_found", dict(known._found))
 
 
 # Times of single examples say nothing on a shared machine.

@@ -97,13 +97,12 @@ def _import_all() -> None:
 
     import mlmio.bench.child  # noqa: F401
     from mlmio.registry import blocks, solvers, strategies
-    from mlmio.solvers.base import Options
-    from mlmio.strategies.disjunctive import compile_loops
+    from mlmio.strategies.loops import load_loops
 
     for registry in (blocks, solvers, strategies):
         registry.available()
     # A minute when mlmio is used for the first time, which is no case's.
-    compile_loops(Options())
+    load_loops()
 
 
 @dataclass

@@ -18,6 +18,7 @@ from mlmio.commands.shell import (
     Scale,
     Seed,
     Side,
+    Threads,
     notes,
     say,
 )
@@ -56,6 +57,13 @@ def compare(
             help="A solver; may be given several times. [default: highs]",
         ),
     ] = None,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How all are solved: alternating, auto, direct, disjunctive or rows.",
+        ),
+    ] = "direct",
     per_class: PerClass = None,
     time_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help=f"Limit of each run, {LIMITED}.")
@@ -65,7 +73,7 @@ def compare(
     label: Label = None,
     side: Side = None,
     data_dir: DataDir = None,
-    threads: Annotated[int, typer.Option(metavar="N", help="Threads of the solver.")] = 1,
+    threads: Threads = 1,
     csv: Annotated[str | None, typer.Option(metavar="FILE", help="For the table, as CSV.")] = None,
     json: Annotated[
         str | None,
@@ -81,6 +89,7 @@ def compare(
     from mlmio.comparison import compare as run_comparison
     from mlmio.progress import ProgressLine
     from mlmio.registry import solvers as known
+    from mlmio.registry import strategies
     from mlmio.solvers.base import Options
     from mlmio.tables import console
     from mlmio.writing import check_writable
@@ -90,6 +99,7 @@ def compare(
     solvers = solver or ["highs"]
     for name in solvers:
         known.get(name)
+    strategies.get(strategy)
     options: dict[str, Any] = {"time_limit": time_limit, "threads": threads, "seed": seed}
     Options(**options)
     for path in (csv, json):
@@ -100,7 +110,9 @@ def compare(
     out = console()
     out.print(describe(points, seed), soft_wrap=True)
     with ProgressLine() as progress, notes(progress.console):
-        comparison = run_comparison(compositions, points, solvers, **options, progress=progress)
+        comparison = run_comparison(
+            compositions, points, solvers, strategy, **options, progress=progress
+        )
     # Files first: nothing that was found is lost if the table cannot be printed.
     saved = _save(comparison, csv, json)
     out.print()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,9 @@ from mlmio.commands.shell import (
     Scale,
     Seed,
     Side,
+    Threads,
     errors,
+    notes,
     say,
 )
 
@@ -62,7 +64,11 @@ def fit(
         str, typer.Option("--solver", "-s", metavar="NAME", help="See mlmio solvers.")
     ] = "highs",
     strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="How it is solved; auto chooses.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How it is solved: alternating, direct, disjunctive, rows; auto chooses.",
+        ),
     ] = AUTO,
     time_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help=f"Limit {LIMITED}.")
@@ -87,6 +93,7 @@ def fit(
     label: Label = None,
     side: Side = None,
     data_dir: DataDir = None,
+    threads: Threads = 1,
 ) -> None:
     """Learn a metric, and say how good it is and which points are outliers.
 
@@ -96,6 +103,7 @@ def fit(
     """
     from mlmio.learning import learn
     from mlmio.model import NeighborModel, check_abstain, check_neighbors
+    from mlmio.progress import ProgressLine
     from mlmio.registry import solvers, strategies
     from mlmio.solvers.base import Options
     from mlmio.tables import console
@@ -106,7 +114,8 @@ def fit(
         composed(formulation)
     solvers.get(solver)
     strategies.get(strategy)
-    Options(time_limit=time_limit, seed=seed)
+    options: dict[str, Any] = {"time_limit": time_limit, "threads": threads, "seed": seed}
+    Options(**options)
     check_abstain(abstain)
     if output is not None:
         check_writable(output)
@@ -120,9 +129,9 @@ def fit(
     out = console()
     out.print(describe(points, seed), soft_wrap=True)
     with errors(FAILED):
-        learned = learn(
-            points, formulation, solver=solver, strategy=strategy, time_limit=time_limit, seed=seed
-        )
+        with ProgressLine() as progress, notes(progress.console):
+            progress.start("learning")
+            learned = learn(points, formulation, solver=solver, strategy=strategy, **options)
         model = NeighborModel.from_learned(learned, neighbors, abstain)
         # The file first: nothing that was found is lost if the tables cannot be printed.
         saved = _save(model, learned, output)

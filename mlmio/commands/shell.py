@@ -60,6 +60,7 @@ Label = Annotated[
         show_default=False,
     ),
 ]
+Threads = Annotated[int, typer.Option(metavar="N", help="Threads that solve.")]
 # What a time limit is of.
 LIMITED = (
     "for the LP relaxation and the search together, from when the model is built; reading, "

@@ -216,6 +216,15 @@ class Answer:
     trajectory: tuple[Moment, ...] = ()
 
 
+def relative_gap(bound: float | None, objective: float | None) -> float | None:
+    """Return |bound − objective| / |objective|; None where either is missing."""
+    if bound is None or objective is None:
+        return None
+    if bound == objective:
+        return 0.0
+    return abs(bound - objective) / abs(objective) if objective else math.inf
+
+
 class Solver:
     """Base of the adapters.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
@@ -28,7 +28,9 @@ from mlmio.strategies.base import (
     given_metric,
     register_strategy,
 )
+from mlmio.strategies.loops import load_loops
 from mlmio.strategies.polish import Best, Polish, fits
+from mlmio.tables import counted
 from mlmio.threads import threads_at_most
 from mlmio.watching import Watch
 
@@ -103,6 +105,8 @@ def alternate_outline(sketch: Outline, options: Options, began: float) -> Outcom
             f"strategy 'alternating' does not take whole-number columns, as those of '{part}': "
             f"use strategy='disjunctive' or 'direct'"
         )
+    if fits(sketch):
+        began += load_loops()
     with (
         noting_interrupts() as interrupted,
         threads_at_most(options.threads, blas=options.threads),
@@ -130,10 +134,10 @@ def _run(
     number = _number_of_starts(sketch, options)
     alternation = Alternation(sketch, left, options.seed)
     thetas = starts(sketch, number, options.seed, _given(sketch, options))
-    polish = Polish(sketch, options.threads) if fits(sketch) else None
-    begun: Generator[tuple[Array, Best | None], None, None]
+    polish = Polish(sketch, options.threads, stop) if fits(sketch) else None
+    begun: Iterator[tuple[Array, Best | None]]
     begun = ((theta, None) for theta in thetas) if polish is None else polish.improve_each(thetas)
-    with closing(begun):
+    with nullcontext() if polish is None else closing(polish):
         for n, (theta, found) in enumerate(begun):
             if alternation.proven or (stop() and n):
                 break
@@ -190,7 +194,7 @@ def _answer(alternation: Alternation, interrupted: bool, stopped: bool) -> Answe
     message = {
         "interrupted": "stopped by an interrupt",
         "time_limit": "stopped at the time limit",
-        "unproven": f"the best of {starts} start{'s' * (starts != 1)}, which proves no optimum",
+        "unproven": f"the best of {counted(starts, 'start')}, which proves no optimum",
     }[reason]
     if best.theta is None:
         return Answer("no_incumbent", nodes=None, message=message, reason=reason)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mlmio.errors import SolverError
-from mlmio.outline import GivingUp, Majority, Outline, Serving, outline
+from mlmio.outline import GivingUp, Outline, Serving, outline
 from mlmio.solvers.base import Options, Solver
 from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
@@ -17,6 +17,7 @@ from mlmio.strategies.alternating import alternate_outline
 from mlmio.strategies.base import Outcome, Strategy, refuse_solver_options, register_strategy
 from mlmio.strategies.direct import Direct
 from mlmio.strategies.disjunctive import search_outline
+from mlmio.strategies.loops import load_loops
 
 if TYPE_CHECKING:
     from mlmio.composition import Composition
@@ -53,10 +54,13 @@ class Auto(Strategy):
         size = f"{sketch.data.N:,} points"
         if _disjunctive(sketch):
             refuse_solver_options(self.name, options)
+            began += load_loops()
             chosen, found = f"disjunctive: {size}", search_outline(sketch, options, began)
             if found.answer.reason != "unproven":
                 return _told(found, chosen)
         else:
+            if not _whole(sketch):
+                refuse_solver_options(self.name, options)
             chosen = f"alternating: {size}"
             found = alternate_outline(sketch, replace(options, options={}), began)
         settled = found.answer.status == "optimal"
@@ -87,9 +91,6 @@ def _whole(sketch: Outline) -> bool:
 def _suits(sketch: Outline) -> bool:
     """Whether another strategy than ``direct`` has something to say of it."""
     if _may_be_unbounded(sketch):
-        return False
-    if isinstance(sketch.context.neighbors, Majority) and _whole(sketch):
-        # Alternation aims at a majority by way of a margin, and helps a whole model little.
         return False
     return _disjunctive(sketch) or not sketch.region.integer.any()
 

@@ -60,6 +60,8 @@ class Outcome:
         Bound of the LP relaxation.
     build_s, lp_s, solve_s : float
         Seconds of building, of the LP relaxation, and of the solve.
+    solver : Solver or None
+        What solved the model; None where no solver was given one.
     """
 
     answer: Answer
@@ -72,6 +74,7 @@ class Outcome:
     build_s: float
     lp_s: float
     solve_s: float
+    solver: Solver | None = None
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class Direct(Strategy):
         relaxed = _solve_relaxation(assembly.model, composition.problem_class, solver, options)
         bounded = perf_counter()
         answer = _solve(assembly, relaxed, solver, options.after(bounded - built))
+        answer = _bounded(answer, relaxed)
         solved = perf_counter()
         lp = answer if composition.problem_class == "LP" else relaxed
         context = assembly.context
@@ -56,6 +57,7 @@ class Direct(Strategy):
             build_s=built - start,
             lp_s=bounded - built,
             solve_s=solved - bounded,
+            solver=solver,
         )
 
 
@@ -75,10 +77,8 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
     start = _better_start(assembly, options.start)
     if start is None and options.time_limit == LEAST_TIME:
         # The relaxation took all the time: handing the model over again would only overrun it.
-        bound = relaxed.objective if relaxed.status == "optimal" else None
         return Answer(
             "no_incumbent",
-            bound=bound,
             nonzeros=relaxed.nonzeros,
             message="stopped at the time limit",
             reason="time_limit",
@@ -92,6 +92,14 @@ def _solve(assembly: Assembly, relaxed: Answer, solver: Solver, options: Options
         return replace(answer, start=None)
     told = answer.start or "not supported"
     return replace(answer, start=told if start is options.start else "replaced")
+
+
+def _bounded(answer: Answer, relaxed: Answer) -> Answer:
+    """Return the answer with the bound of the relaxation, where a search was stopped above it."""
+    if not answer.reason or relaxed.status != "optimal":
+        return answer
+    bounds = [bound for bound in (answer.bound, relaxed.objective) if bound is not None]
+    return replace(answer, bound=min(bounds))
 
 
 def _better_start(assembly: Assembly, given: Start | None) -> Start | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import tee
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
@@ -28,6 +27,8 @@ from mlmio.strategies.base import (
     refuse_solver_options,
     register_strategy,
 )
+from mlmio.strategies.loops import load_loops
+from mlmio.tables import counted
 from mlmio.threads import threads_at_most
 from mlmio.watching import Watch
 
@@ -71,41 +72,14 @@ class Disjunctive(Strategy):
         """Solve `composition` on `data`."""
         began = perf_counter()
         refuse_solver_options(self.name, options)
-        return search_outline(outline(composition, data), options, began)
-
-
-@cache
-def _compiled() -> None:
-    """Run every compiled loop once, on six points."""
-    from mlmio.composition import compose
-    from mlmio.data import Dataset
-
-    data = Dataset([[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]], [0, 0, 0, 1, 1, 1])
-    tiny = outline(compose("linear + nearest(k=1) + outliers(keep=2) + bounded(dmin=0.1)"), data)
-    _search(tiny, Options(time_limit=1e9), perf_counter())
-
-
-def compile_loops(options: Options) -> float:
-    """Compile the inner loops, or load them from the cache; returns the seconds that it took.
-
-    About a minute when mlmio is used for the first time, which is nobody's solve time.
-    """
-    start = perf_counter()
-    if options.log is not False and not _compiled.cache_info().currsize:
-        told = "loading the inner loops; to compile them, once for an installation, takes a minute"
-        print(told, file=sys.stderr)
-    _compiled()
-    return perf_counter() - start
+        sketch = outline(composition, data)
+        began += load_loops()
+        return search_outline(sketch, options, began)
 
 
 def search_outline(sketch: Outline, options: Options, began: float) -> Outcome:
-    """Search an outline; `began` is when the building did."""
+    """Search an outline; `began` is when the building did, but for the loading of the loops."""
     sketch.require(Disjunctive.name, (Serving,), (type(None), GivingUp))
-    began += compile_loops(options)
-    return _search(sketch, options, began)
-
-
-def _search(sketch: Outline, options: Options, began: float) -> Outcome:
     from mlmio.hitting import search_for
     from mlmio.kernels.programs import new_work
     from mlmio.kernels.simplex import INFEASIBLE
@@ -139,20 +113,26 @@ def _search(sketch: Outline, options: Options, began: float) -> Outcome:
             seed=options.seed,
         )
         search.counts += counts
-        if not problem.instance.columns.integer.any():
-            _alternate_from_starts(search, work._replace(halt=search.halt), options, left, record)
+
+        def stop() -> bool:
+            watch.beat()
+            return left() <= 0 or _at_node_limit(search, options)
 
         def tell(progress: Progress) -> None:
             record.note(progress.incumbent, progress.bound)
             watch.progress(progress)
 
-        search.run(lambda: left() <= 0 or _at_node_limit(search, options), tell)
+        if not problem.instance.columns.integer.any():
+            begin = _starts(problem, options, left)
+            _alternate_from(begin, search, work._replace(halt=search.halt), stop, record)
+        search.run(stop, tell)
         answer = replace(_answer(search, options, interrupted()), trajectory=tuple(record.moments))
         if options.start is not None:
             # An alternation began from it, whether or not it satisfies the model.
             answer = replace(answer, start="accepted")
         if options.verify == "full":
-            check_witnesses(problem, search)
+            told = check_witnesses(problem, search)
+            answer = replace(answer, message="; ".join(filter(None, (answer.message, told))))
         return _outcome(problem, answer, search, lp_bound, began, built)
 
 
@@ -170,24 +150,21 @@ def _at_node_limit(search: AnytimeSearch, options: Options) -> bool:
     return options.node_limit is not None and search.nodes >= options.node_limit
 
 
-def _alternate_from_starts(
+def _alternate_from(
+    begin: Iterator[tuple[Array, bool]],
     search: AnytimeSearch,
     work: Work,
-    options: Options,
-    left: Callable[[], float],
+    stop: Callable[[], bool],
     record: Recorder,
 ) -> None:
     """Improve the solution of a search by alternation from several starts."""
-    problem, solution = search.problem, search.solution
     with ThreadPoolExecutor(1) as pool:
-        for theta, keeping_all in _starts(problem, options, left):
-            if left() <= 0:
+        for theta, keeping_all in begin:
+            if stop():
                 return
-            problem.distances(theta, work)
-            search.attend(
-                pool, [partial(_alternate, search, work, keeping_all)], lambda: left() <= 0
-            )
-            record.note(float(solution.value[0]))
+            search.problem.distances(theta, work)
+            search.attend(pool, [partial(_alternate, search, work, keeping_all)], stop)
+            record.note(float(search.solution.value[0]))
 
 
 def _starts(
@@ -250,13 +227,14 @@ def _answer(search: AnytimeSearch, options: Options, interrupted: bool) -> Answe
     value, bound = float(search.solution.value[0]), float(search.bound)
     found = np.isfinite(value)
     progress = search.progress
-    told = f"{progress.open} open nodes, {progress.programs} linear programs"
+    open_nodes, programs = (progress.open, "open node"), (progress.programs, "linear program")
+    told = f"{counted(*open_nodes)}, {counted(*programs)}"
     objective = value if found else None
     if search.open == 0 and not found and np.isneginf(bound):
         return Answer("infeasible", nodes=search.nodes, message="every branch is infeasible")
     # What was cut off may have been better by the gap.
     proven = float(value + search.gap + search.problem.slack)
-    if search.open == 0 and bound <= proven:
+    if found and bound <= proven:
         return Answer("optimal", value, bound=proven, nodes=search.nodes)
     if search.open == 0:
         reason, message = "unproven", "the bound leans on coefficients above those considered"
@@ -304,8 +282,8 @@ def _outcome(
     )
 
 
-def check_witnesses(problem: Parametric, search: AnytimeSearch) -> None:
-    """Solve a sample of the programs that prove a bound again, in HiGHS.
+def check_witnesses(problem: Parametric, search: AnytimeSearch) -> str:
+    """Solve a sample of the programs that prove a bound again, in HiGHS; returns how many held.
 
     Raises
     ------
@@ -323,3 +301,4 @@ def check_witnesses(problem: Parametric, search: AnytimeSearch) -> None:
                 f"the bound does not hold: HiGHS finds {value:.9g} where a branch was closed at "
                 f"{limit:.9g}. Report it with the data, and use strategy='direct' meanwhile"
             )
+    return f"{counted(len(search.witnesses), 'program')} of the bound solved again in HiGHS"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mlmio.anytime import PATIENCE
 from mlmio.outline import Serving, Softening
 
 if TYPE_CHECKING:
@@ -60,14 +61,17 @@ class Polish:
         What is solved.
     threads : int
         How many may alternate at a time.
+    stop : callable () -> bool
+        Whether to halt; what was found until then is kept.
     """
 
-    def __init__(self, sketch: Outline, threads: int) -> None:
+    def __init__(self, sketch: Outline, threads: int, stop: Callable[[], bool]) -> None:
         from mlmio.kernels.programs import new_work
         from mlmio.parametric import parametric, root_of
 
         self.problem = parametric(sketch)
-        self.threads = threads
+        self.threads, self.stop = threads, stop
+        self.pool = ThreadPoolExecutor(threads)
         self.halt = np.zeros(1, dtype=np.bool_)
         works = [new_work(self.problem.instance)._replace(halt=self.halt) for _ in range(threads)]
         _, self.root = root_of(self.problem, works[0], new_counts())
@@ -80,23 +84,32 @@ class Polish:
 
         Some are alternated from ahead of the one that is yielded, as many as keep the threads busy.
         """
-        pool = ThreadPoolExecutor(self.threads)
         ahead: deque[tuple[Array, Future[Best]]] = deque()
-        try:
-            for theta in thetas:
-                ahead.append((theta, pool.submit(self.improve, theta)))
-                if len(ahead) == 2 * self.threads - 1:
-                    theta, found = ahead.popleft()
-                    yield theta, found.result()
-            for theta, found in ahead:
-                yield theta, found.result()
-        finally:
-            # Nobody waits for what is still being alternated.
-            self.halt[0] = True
-            pool.shutdown(cancel_futures=True)
+        for theta in thetas:
+            ahead.append((theta, self.pool.submit(self._improve, theta)))
+            if len(ahead) == 2 * self.threads - 1:
+                theta, found = ahead.popleft()
+                yield theta, self._result(found)
+        for theta, found in ahead:
+            yield theta, self._result(found)
 
     def improve(self, theta: Array) -> Best:
         """Return the best of an alternation from θ."""
+        return self._result(self.pool.submit(self._improve, theta))
+
+    def close(self) -> None:
+        """Halt what is still being alternated, for which nobody waits."""
+        self.halt[0] = True
+        self.pool.shutdown(cancel_futures=True)
+
+    def _result(self, future: Future[Best]) -> Best:
+        """Wait for an alternation, and halt it once it is to stop: nothing interrupts its loops."""
+        while wait([future], PATIENCE).not_done:
+            if self.stop():
+                self.halt[0] = True
+        return future.result()
+
+    def _improve(self, theta: Array) -> Best:
         from mlmio.kernels.alternate import ROUNDS, alternate
 
         problem, found = self.problem, self.problem.nothing_found()

@@ -21,6 +21,7 @@ from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
 from mlmio.strategies.base import Incumbent, Outcome, Strategy, register_strategy, relaxed
 from mlmio.strategies.direct import model_size
+from mlmio.tables import counted
 from mlmio.verification import broken, tolerance_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Rows(Strategy):
             build_s=built - began,
             lp_s=bounded - built,
             solve_s=solved - bounded,
+            solver=solver,
         )
 
 
@@ -97,7 +99,7 @@ def _refuse(composition: Composition) -> None:
     if "rows on demand" not in part.provides:
         raise SolverError(
             f"strategy 'rows' does not take the block '{part}', which provides no rows on demand: "
-            f"use strategy='direct', or replace that block"
+            f"use strategy 'auto', which takes it, or replace that block"
         )
 
 
@@ -180,7 +182,7 @@ class Rounds:
     @property
     def told(self) -> str:
         """How many rounds there were, and how many of the rows were needed."""
-        return f"{self.count} round{'s' * (self.count != 1)}, {self.rows}"
+        return f"{counted(self.count, 'round')}, {self.rows}"
 
     def begin(self) -> None:
         """Write the rows that matter under the Euclidean metric, and try it as an incumbent."""

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from mlmio import Metric
 from mlmio.blocks import Block, register_block
 from mlmio.cli import app
-from mlmio.registry import blocks, solvers
+from mlmio.registry import blocks
 from mlmio.solvers.base import Answer, Options, register_solver
 from mlmio.solvers.highs import Highs
 
@@ -39,7 +39,7 @@ def call(*words: str) -> Called:
 
 def spawn(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mlmio.cli", *words],
+        [sys.executable, "-m", "mlmio", *words],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -55,14 +55,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("MLMIO_DATA", raising=False)
     return tmp_path
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
-    for registry in (blocks, solvers):
-        monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
-        monkeypatch.setattr(registry, "_found", dict(registry._found))
 
 
 def test_compare_prints_table_and_verdicts_and_writes_files(folder: Path) -> None:
@@ -105,7 +97,7 @@ def test_compare_takes_no_more_than_the_smallest_class_has(folder: Path) -> None
     assert everything.out.startswith("small: all 9 points")
 
 
-def test_compare_reports_a_liar_loudly(known: None) -> None:
+def test_compare_reports_a_liar_loudly(registry: None) -> None:
     @register_solver
     class Liar(Highs):
         name: ClassVar[str] = "liar"
@@ -119,7 +111,7 @@ def test_compare_reports_a_liar_loudly(known: None) -> None:
     assert "BREACH: linear + nearest · liar" in called.out
 
 
-def test_ctrl_c_keeps_prints_and_writes_what_was_found(known: None, folder: Path) -> None:
+def test_ctrl_c_keeps_prints_and_writes_what_was_found(registry: None, folder: Path) -> None:
     @register_solver
     class Interrupted(Highs):
         name: ClassVar[str] = "interrupted"
@@ -184,7 +176,7 @@ def test_explain() -> None:
     assert "Total: variables 191, binaries 60, rows 330." in numbers.out
 
 
-def test_blocks_shows_strangers_and_those_that_cannot_be_imported(known: None) -> None:
+def test_blocks_shows_strangers_and_those_that_cannot_be_imported(registry: None) -> None:
     @register_block
     @dataclass(frozen=True)
     class Mine(Block):
@@ -204,7 +196,7 @@ def test_blocks_shows_strangers_and_those_that_cannot_be_imported(known: None) -
     assert "cannot be imported" in " ".join(called.out.split())
 
 
-def test_solvers_shows_what_each_can_do_or_how_to_install_it(known: None) -> None:
+def test_solvers_shows_what_each_can_do_or_how_to_install_it(registry: None) -> None:
     @register_solver
     class Absent(Highs):
         name: ClassVar[str] = "absent"
@@ -376,7 +368,7 @@ def test_help_is_fast_since_it_imports_nothing_heavy() -> None:
 
 
 def test_a_pipe_that_closes_is_no_error() -> None:
-    command = f"{sys.executable} -m mlmio.cli blocks | head -n 1"
+    command = f"{sys.executable} -m mlmio blocks | head -n 1"
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
     )

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from mlmio import Metric, NeighborModel, load_dataset
 from mlmio.cli import app
-from mlmio.registry import solvers
 from mlmio.solvers.base import Answer, Options, register_solver
 from mlmio.solvers.highs import Highs
 
@@ -45,12 +44,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("MLMIO_DATA", raising=False)
     return tmp_path
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solvers that a test registers are forgotten after it."""
-    monkeypatch.setattr(solvers, "_loaded", dict(solvers._loaded))
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -235,7 +228,7 @@ def test_links_stand_for_labels(folder: Path) -> None:
     assert {row["label"] for row in rows_of(told.out)} == {"group of 0", "group of 3"}
 
 
-def test_without_a_metric_nothing_is_written(known: None, folder: Path) -> None:
+def test_without_a_metric_nothing_is_written(registry: None, folder: Path) -> None:
     @register_solver
     class Starved(Highs):
         name: ClassVar[str] = "starved"
@@ -252,7 +245,7 @@ def test_without_a_metric_nothing_is_written(known: None, folder: Path) -> None:
     assert "no_incumbent" in called.out
 
 
-def test_a_liar_is_told_loudly(known: None) -> None:
+def test_a_liar_is_told_loudly(registry: None) -> None:
     @register_solver
     class Liar(Highs):
         name: ClassVar[str] = "liar"
@@ -266,7 +259,7 @@ def test_a_liar_is_told_loudly(known: None) -> None:
     assert "status     unverified" in called.out
 
 
-def test_ctrl_c_is_one_line(known: None) -> None:
+def test_ctrl_c_is_one_line(registry: None) -> None:
     @register_solver
     class Interrupted(Highs):
         name: ClassVar[str] = "interrupted"

@@ -13,15 +13,8 @@ from instances import random_data, random_metric
 import mlmio
 from mlmio import Dataset, MlmioWarning, SolverError
 from mlmio.learning import auto_formulation, learn, learnable, serving
-from mlmio.registry import solvers
 from mlmio.solvers.base import Answer, Options, register_solver
 from mlmio.solvers.highs import Highs
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solvers that a test registers are forgotten after it."""
-    monkeypatch.setattr(solvers, "_loaded", dict(solvers._loaded))
 
 
 def answering(name: str, **changes: Any) -> str:
@@ -164,7 +157,7 @@ def test_points_that_the_region_drops_do_not_serve() -> None:
     assert serving(found.result, data).tolist() == found.serves.tolist()
 
 
-def test_where_time_was_short_the_euclidean_distance_stands_in(known: None) -> None:
+def test_where_time_was_short_the_euclidean_distance_stands_in(registry: None) -> None:
     data = random_data(2, (4, 5))
     name = silent("starved", "no_incumbent", "stopped at the time limit", "time_limit")
     with pytest.warns(MlmioWarning, match="no metric was found .stopped at the time limit."):
@@ -180,13 +173,13 @@ def test_where_time_was_short_the_euclidean_distance_stands_in(known: None) -> N
 
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded", "error"])
-def test_a_formulation_without_a_metric_is_an_error(known: None, status: str) -> None:
+def test_a_formulation_without_a_metric_is_an_error(registry: None, status: str) -> None:
     name = silent(f"says_{status}", status, "so it is")
     with pytest.raises(SolverError, match=rf"gave no metric on data: {status} \(so it is\)"):
         taught(random_data(2, (4, 5)), "quadratic + nearest", solver=name)
 
 
-def test_an_interrupted_solve_keeps_its_best(known: None) -> None:
+def test_an_interrupted_solve_keeps_its_best(registry: None) -> None:
     data = random_data(2, (4, 5))
     name = answering("stopped", status="feasible", bound=1.0, reason="interrupted")
     with pytest.warns(MlmioWarning, match="was interrupted: the best metric"):
@@ -195,7 +188,7 @@ def test_an_interrupted_solve_keeps_its_best(known: None) -> None:
     assert found.result.verified
 
 
-def test_a_liar_is_named(known: None) -> None:
+def test_a_liar_is_named(registry: None) -> None:
     name = answering("liar", objective=0.9, bound=0.9)
     with pytest.warns(MlmioWarning, match=r"does not do what the solver claims.*0\.9"):
         found = taught(random_data(2, (4, 5)), "quadratic + nearest", solver=name)
@@ -216,4 +209,4 @@ def test_a_refused_block_that_nobody_typed_is_explained() -> None:
         learn(data, strategy="disjunctive")
     with pytest.raises(SolverError) as refused:
         learn(data, "quadratic + nearest + hinge", strategy="disjunctive")
-    assert "auto" not in str(refused.value)
+    assert "formulation 'auto'" not in str(refused.value)

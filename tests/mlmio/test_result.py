@@ -39,7 +39,7 @@ def test_what_is_missing_prints_as_a_dash(result: Result) -> None:
 
 def test_zero_has_no_sign_and_a_count_is_whole(result: Result) -> None:
     text = str(replace(result, objective=-0.0, bound=-0.0, lp_bound=-0.0, nodes=12_345_678))
-    assert "objective  0   bound 0   gap 0   LP bound 0" in text
+    assert "objective  0   bound 0   gap 0%   LP bound 0" in text
     assert "12345678 nodes" in text
     assert "build 1.00 s, LP 0.00 s" in str(replace(result, build_s=1.0, lp_s=0.0))
 

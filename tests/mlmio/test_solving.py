@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from instances import random_data
 
 import mlmio
 from mlmio import Block, CompositionError, DataError, Dataset, SolverError, register_block
+from mlmio.solvers.base import Answer, Options, Solver, get_solver, register_solver
 
 SPEC = "linear + quadratic + nearest"
 
@@ -26,8 +28,6 @@ class Impossible(Block):
     slot: ClassVar[str] = "side"
 
     def build(self, context: Any, b: Any) -> None:
-        import pyomo.environ as pyo
-
         b.x, b.other = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 1))
         b.row = pyo.Constraint(expr=b.x + b.other >= 3)
 
@@ -40,8 +40,6 @@ class Endless(Block):
     slot: ClassVar[str] = "side"
 
     def build(self, context: Any, b: Any) -> Any:
-        import pyomo.environ as pyo
-
         b.x = pyo.Var(bounds=(0, None))
         b.rows = pyo.ConstraintList()
         for theta in context.theta:
@@ -57,8 +55,6 @@ class Liar(Block):
     slot: ClassVar[str] = "side"
 
     def build(self, context: Any, b: Any) -> Any:
-        import pyomo.environ as pyo
-
         b.x = pyo.Var(bounds=(0, 0.25))
         return b.x
 
@@ -124,6 +120,25 @@ def test_a_time_limit_without_incumbent() -> None:
     assert holds_no_number(result)
     assert result.bound is None or math.isfinite(result.bound)
     assert "time" in result.message.lower()
+
+
+def test_the_bound_of_the_relaxation_where_a_search_is_stopped_above_it(registry: None) -> None:
+    class Slow(Solver):
+        name = "slow"
+        classes = frozenset({"LP", "MILP"})
+
+        def version(self) -> str:
+            return "1.0"
+
+        def solve(self, model: Any, options: Options) -> Answer:
+            if any(v.is_binary() for v in model.component_data_objects(pyo.Var)):
+                return Answer("no_incumbent", bound=10.0, message="stopped", reason="time_limit")
+            return get_solver("highs", "LP", options).solve(model, options)
+
+    register_solver(Slow)
+    result = mlmio.solve(SPEC, random_data(0, (3, 3)), solver="slow")
+    assert result.status == "no_incumbent"
+    assert result.bound == result.lp_bound < 10
 
 
 def test_a_time_limit_with_an_incumbent() -> None:

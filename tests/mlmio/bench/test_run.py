@@ -112,7 +112,7 @@ def running(process: subprocess.Popen[str]) -> list[psutil.Process]:
 def started(suite: str, plugin: Path) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(plugin), *filter(None, sys.path)])
     return subprocess.Popen(
-        [sys.executable, "-m", "mlmio.cli", "bench", "run", suite, "--out", "out"],
+        [sys.executable, "-m", "mlmio", "bench", "run", suite, "--out", "out"],
         env={**os.environ, "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

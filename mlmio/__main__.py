@@ -1,0 +1,5 @@
+"""``python -m mlmio`` is the command ``mlmio``."""
+
+from mlmio.cli import main
+
+main()
