@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Closing, Node, Solution
@@ -49,8 +50,8 @@ class WrittenWitness:
     ----------
     c, lower, upper : (m,) arrays
         Objective and bounds of the columns.
-    rows : (R, m + 1) array
-        The rows that prove it, with their right-hand sides.
+    rows, rhs : (R, m) sparse array and (R,) array
+        The rows that prove it, each at most its right-hand side.
     limit : float
         What the objective does not exceed.
     """
@@ -58,8 +59,13 @@ class WrittenWitness:
     c: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    rows: NDArray[np.float64]
+    rows: csr_array
+    rhs: NDArray[np.float64]
     limit: float
+
+
+#: What proves a bound.
+Proof = Witness | WrittenWitness
 
 
 @dataclass
@@ -111,7 +117,7 @@ class AnytimeSearch(ABC):
         Nodes expanded.
     counts : (2,) array of int
         Linear programs solved, and steps of the simplex method.
-    witnesses : list of Witness or WrittenWitness
+    witnesses : list of Proof
         Of children that were closed and of intervals that were bounded, a random sample of all or
         of such samples.
     halt : (1,) array of bool
@@ -134,7 +140,7 @@ class AnytimeSearch(ABC):
         self.threads, self.rel_gap, self.abs_gap, self.seed = threads, rel_gap, abs_gap, seed
         self.counts = np.zeros(2, dtype=np.int64)
         self.nodes = 0
-        self.witnesses: list[Witness | WrittenWitness] = []
+        self.witnesses: list[Proof] = []
         self.began = perf_counter()
         self._random = np.random.default_rng(seed)
         self._closings = 0
@@ -204,7 +210,7 @@ class AnytimeSearch(ABC):
             perf_counter() - self.began,
         )
 
-    def keep(self, witness: Witness | WrittenWitness) -> None:
+    def keep(self, witness: Proof) -> None:
         """Take a witness into the random sample that is kept (reservoir sampling)."""
         self._closings += 1
         if len(self.witnesses) < WITNESSES:

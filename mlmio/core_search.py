@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlmio.anytime import Witness, WrittenWitness
+from mlmio.anytime import Proof, Witness
 from mlmio.cores import Cores, bits_of, points_of
 from mlmio.kernels.alternate import ROUNDS, alternate
-from mlmio.kernels.cores import find_core
+from mlmio.kernels.cores import REFUTED, find_core
 from mlmio.kernels.known import new_known
 from mlmio.kernels.node import Solution, new_closing
 from mlmio.kernels.programs import new_work
@@ -64,7 +64,7 @@ class CoreSearch:
         value, x, state = solution
         self.solution = Solution(value.copy(), x.copy(), state.copy())
         self.counts = np.zeros(2, dtype=np.int64)
-        self.witnesses: list[Witness | WrittenWitness] = []
+        self.witnesses: list[Proof] = []
 
     @property
     def wanted(self) -> float:
@@ -108,10 +108,10 @@ class CoreSearch:
         if level >= self.most or self.cores.apart(given_up, kept, level, 1):
             return True
         # Where all points are kept the search over who serves is as fast, and finds the best.
-        return given_up != self.forced and self.find(given_up, level)
+        return given_up != self.forced and self.find(given_up, level) == REFUTED
 
-    def find(self, left_out: int, level: float, effort: int = EFFORT) -> bool:
-        """Look for a core of a level without some points; returns whether there is one.
+    def find(self, left_out: int, level: float, effort: int = EFFORT) -> int:
+        """Look for a core of a level without some points; returns what :func:`find_core` does.
 
         `effort` is what its proof may take, in steps of the simplex method.
         """
@@ -120,15 +120,17 @@ class CoreSearch:
         state = np.where(points_of(left_out, N), LEFT_OUT, KEPT)
         core, closing = np.empty(N, dtype=bool), new_closing(N, instance.rules.k, len(root.lower))
         known, counts = self._known, self.counts
-        if find_core(instance, root, work, state, level, effort, known, core, closing, counts):
+        outcome: int = find_core(
+            instance, root, work, state, level, effort, known, core, closing, counts
+        )
+        if outcome == REFUTED:
             self.cores.add(core, level)
             if closing.status[0] >= 0:
                 self.witnesses.append(Witness(root.lower, root.upper, closing))
-            return True
-        if not instance.columns.integer.any():
+        elif not instance.columns.integer.any():
             # What stands against a core is a metric that may be worth something.
             alternate(instance, root, work, self.solution, ROUNDS, counts)
-        return False
+        return outcome
 
     def bound(self, shares: Shares, level: float) -> float:
         """Bound the interval that `shares` began with, with the cores of a level as well."""
@@ -142,5 +144,5 @@ class CoreSearch:
             apart = self.cores.apart(given_up, kept, level, h + 1)
             if len(apart) > h or 0 in apart:
                 return True
-            if not self.find(given_up | sum(apart), level):
+            if self.find(given_up | sum(apart), level) != REFUTED:
                 return False

@@ -15,6 +15,7 @@ from mlmio.anytime import AnytimeSearch, Found, Progress
 from mlmio.core_search import CoreSearch
 from mlmio.cores import Cores, bits_of, points_of
 from mlmio.frontier import Frontier, Open
+from mlmio.kernels.cores import MET, REFUTED
 from mlmio.kernels.rows import GIVEN_UP, KEPT
 from mlmio.search import Search
 from mlmio.shares import Shares
@@ -23,22 +24,31 @@ if TYPE_CHECKING:
     from mlmio.kernels.node import Node
     from mlmio.parametric import Parametric
 
-# Of more points the root is bounded over intervals of the margin first: the incumbent is far out of
-# the reach of cores.
-MANY = 150
+# Of more points, or with more columns, the root is bounded over intervals of the margin first: the
+# incumbent is far out of the reach of cores.
+MANY, MANY_COLUMNS = 150, 30
 # An interval is narrow where its length is this share of its ends, or of what counts as nothing, a
-# share of d_max. Then cores are looked for among the points that are given up by no more than a
-# share, with an effort, in steps of the simplex method, that grows by a factor when it was in vain;
-# where the last was it is halved, unless it is narrowest.
-NARROW, NARROWEST, NOTHING, SHARE = 0.1, 0.01, 0.01, 0.3
-FIRST_EFFORT, LAST_EFFORT, MORE_EFFORT = 400_000, 10_000_000, 4
+# share of d_max; narrower ones than the least are not halved. In narrow ones a core is looked for
+# among the points that are given up by no more than a share; where there is nothing to branch on
+# either, with an effort, in steps of the simplex method, that grows by a factor up to the last.
+NARROW, NARROWEST, NOTHING, SHARE = 0.1, 1e-6, 0.01, 0.3
+FIRST_EFFORT, LAST_EFFORT, MORE_EFFORT = 50_000, 10_000_000, 4
+# Effort of an interval of which nothing more can be said.
+EXHAUSTED = 0
+# A point is given up in part where that differs from all or nothing by more.
+INTEGRAL = 1e-6
 
 
 class _Interval(NamedTuple):
-    """An interval of the objective, but for prices, and the effort that cores of it are worth."""
+    """An interval of the objective, but for prices, and the effort that a core of it is worth.
+
+    Points that are given up, and others that are kept, are bits.
+    """
 
     low: float
     high: float
+    given_up: int
+    kept: int
     effort: int
 
 
@@ -62,9 +72,10 @@ class HittingSearch(AnytimeSearch):
     over who serves the points that are left. Else it is branched on which point of a core is given
     up, and the points before it are kept.
 
-    Of many points the root is bounded by programs in which points are given up in part, over
-    intervals of the margin: the best is halved, and where it is narrow cores are looked for that
-    cut its solution off; see :class:`mlmio.shares.Shares`.
+    Of many points, or with many columns, the root is bounded by programs in which points are given
+    up in part, over intervals of the margin: the best is halved; where it is narrow a core is
+    looked for that cuts its solution off, or it is branched on a point that is given up in part.
+    See :class:`mlmio.shares.Shares`.
     """
 
     def begin(self) -> None:
@@ -74,6 +85,7 @@ class HittingSearch(AnytimeSearch):
         ]
         self._cores = Cores()
         self._frontier: Frontier[_Set] = Frontier()
+        self._intervals: Frontier[_Interval] = Frontier()
         # What was taken from the frontier and is not done with.
         self._pending: list[Open[_Set]] = []
         self._settled = -np.inf
@@ -88,14 +100,14 @@ class HittingSearch(AnytimeSearch):
 
     @property
     def open(self) -> int:
-        """How many sets of points are left."""
-        return len(self._frontier) + len(self._pending)
+        """How many intervals, or sets of points, are left."""
+        return len(self._intervals) or len(self._frontier) + len(self._pending)
 
     def run(self, stop: Callable[[], bool], tell: Callable[[Progress], None]) -> None:
-        """Search until all is closed, or `stop` says so; `tell` hears of every set of points."""
+        """Search until all is closed, or `stop` says so; `tell` hears of every step."""
         self.halt[0] = False
         with ThreadPoolExecutor(self.threads) as pool:
-            if self._frontier and len(self.problem.instance.fixed) > MANY:
+            if self._frontier and begins_with_intervals(self.problem):
                 self._bound_intervals(pool, stop, tell)
             while self._frontier and not stop():
                 self._expand_batch(pool, stop, tell)
@@ -104,30 +116,37 @@ class HittingSearch(AnytimeSearch):
     def _bound_intervals(
         self, pool: ThreadPoolExecutor, stop: Callable[[], bool], tell: Callable[[Progress], None]
     ) -> None:
-        """Bound the root over intervals of the margin, until cores of the best take too long."""
-        intervals: Frontier[_Interval] = Frontier()
-        # Where there is no solution yet: what lies below is bounded by that.
-        least, most = max(self.wanted, -self.problem.instance.table.dmax), self._finders[0].most
+        """Bound the root over intervals of the margin, until the best is exhausted."""
+        columns, most = self.problem.instance.columns, self._finders[0].most
+        # Without costs the objective, but for prices, is λ. Else what lies below is bounded by low.
+        least = -np.inf if columns.cost[:-1].any() else float(self.root.lower[-1])
+        low = max(least, self.wanted, -self.problem.instance.table.dmax)
+        below = -np.inf if low == least else low
         if np.isfinite(most):
-            intervals.add(self._frontier.bound, _Interval(least, most, FIRST_EFFORT))
+            self._intervals.add(
+                self._frontier.bound, _Interval(low, most, self._finders[0].forced, 0, FIRST_EFFORT)
+            )
         shares = [Shares(self.problem, self.root, self.halt) for _ in self._finders]
-        while intervals.bound > self.wanted and not stop():
-            entries = intervals.take(self.threads, self.wanted)
-            if entries[0].node.effort > LAST_EFFORT:
-                break
+        while self._intervals.bound > self.wanted and not stop():
+            entries = self._intervals.take(self.threads, self.wanted)
+            if entries[0].node.effort == EXHAUSTED:
+                self._intervals = Frontier()
+                return
             tasks = [
                 partial(_bound_interval, entry.node, program)
                 for entry, program in zip(entries, shares, strict=False)
             ]
             found = self._found_by(pool, tasks, stop)
+            self.nodes += len(entries)
             for entry, (bound, parts) in zip(entries, found, strict=True):
                 for part in parts:
-                    if (reached := min(entry.bound, bound, part.high)) > self.wanted:
-                        intervals.add(reached, part)
+                    reached = min(entry.bound, bound + self.problem.slack, part.high)
+                    if reached > self.wanted:
+                        self._intervals.add(reached, part)
             for finder in self._finders:
-                finder.most = max((entry.node.high for entry in intervals), default=least)
+                finder.most = max((entry.node.high for entry in self._intervals), default=low)
             self._frontier = Frontier()
-            self._push(max(intervals.bound, least), self._finders[0].forced, 0)
+            self._push(max(self._intervals.bound, below), self._finders[0].forced, 0)
             tell(self.progress)
 
     def _expand_batch(
@@ -284,23 +303,43 @@ def _bound_interval(
     interval: _Interval, shares: Shares, finder: CoreSearch
 ) -> tuple[float, list[_Interval]]:
     """Bound an interval, where it is narrow with one more core, and say what is left of it."""
-    low, high, effort = interval
-    shares.begin(low, high)
-    bound = finder.bound(shares, low)
+    shares.begin(interval.low, interval.high, interval.given_up, interval.kept)
+    bound, low = finder.bound(shares, interval.low), interval.low
+    if not np.isfinite(bound) or _width(interval, finder) > NARROW:
+        return bound, _halves(interval, finder)
+    given_up = shares.given_up
+    outcome = finder.find(bits_of(given_up > SHARE), low, interval.effort)
+    if outcome == REFUTED and (lower := finder.bound(shares, low)) < bound:
+        return lower, [interval]
+    in_part = np.minimum(given_up, 1.0 - given_up)
+    if in_part.max() > INTEGRAL:
+        point = 1 << int(in_part.argmax())
+        kept = interval._replace(kept=interval.kept | point)
+        return bound, [kept, interval._replace(given_up=interval.given_up | point)]
+    if outcome == MET:
+        return bound, _halves(interval, finder)
+    effort = MORE_EFFORT * interval.effort
+    return bound, [interval._replace(effort=effort if effort <= LAST_EFFORT else EXHAUSTED)]
+
+
+def _width(interval: _Interval, finder: CoreSearch) -> float:
+    """Return the length of an interval as a share of its ends."""
     nothing = NOTHING * finder.problem.instance.table.dmax
-    width, raised = (high - low) / max(abs(low), abs(high), nothing), effort
-    if width <= NARROW:
-        given_up = bits_of(shares.given_up > SHARE)
-        if np.isfinite(bound) and finder.find(given_up, low, effort):
-            lower = finder.bound(shares, low)
-            if lower < bound:
-                return lower, [interval]
-        raised = MORE_EFFORT * effort
-        if raised <= LAST_EFFORT or width <= NARROWEST:
-            return bound, [_Interval(low, high, raised)]
-    # Cores of the upper half take less.
-    middle = (low + high) / 2
-    return bound, [_Interval(low, middle, raised), _Interval(middle, high, effort)]
+    return (interval.high - interval.low) / max(abs(interval.low), abs(interval.high), nothing)
+
+
+def _halves(interval: _Interval, finder: CoreSearch) -> list[_Interval]:
+    """Halve an interval, unless it is too narrow for that."""
+    if _width(interval, finder) <= NARROWEST:
+        return [interval._replace(effort=EXHAUSTED)]
+    middle = (interval.low + interval.high) / 2
+    return [interval._replace(high=middle), interval._replace(low=middle)]
+
+
+def begins_with_intervals(problem: Parametric) -> bool:
+    """Whether a search over points that are given up begins with intervals of the margin."""
+    instance = problem.instance
+    return len(instance.fixed) > MANY or len(instance.columns.c) > MANY_COLUMNS
 
 
 def search_for(problem: Parametric) -> type[AnytimeSearch]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mlmio.anytime import WrittenWitness
+from mlmio.cores import points_of
 from mlmio.kernels.programs import new_work
-from mlmio.kernels.rows import GIVEN_UP, KEPT, OPEN
+from mlmio.kernels.rows import GIVEN_UP, OPEN
 from mlmio.kernels.shares import begin_with, solve_shares
 from mlmio.kernels.simplex import CUT_OFF, INFEASIBLE, OPTIMAL, objective
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mlmio.anytime import Witness
+    from mlmio.anytime import Proof
     from mlmio.kernels.node import Node
     from mlmio.kernels.rows import Instance
     from mlmio.parametric import Parametric
@@ -31,7 +33,7 @@ class Shares:
         \quad \sum_{i \in C} z_i \ge 1
 
     for points of different classes, with z the share of whoever relieves their row, and for the
-    cores C of level L. Who serves does not matter to it, since d_ij ≥ 0. The smaller the interval,
+    cores C of level L. Who serves is left out, since d_ij ≥ 0. The smaller the interval,
     the more a point costs that lacks something.
 
     Parameters
@@ -46,20 +48,23 @@ class Shares:
 
     def __init__(self, problem: Parametric, root: Node, halt: NDArray[np.bool_]) -> None:
         self._instance = _with_shares(problem.instance)
+        columns = problem.instance.columns
+        # The objective, but for prices, is λ unless the region has costs of its own.
+        self._margin = not columns.cost[:-1].any()
         self._work = new_work(self._instance)._replace(halt=halt)
         self._codes, self._n = root.codes, 0
         self._served_by = np.full_like(root.served_by, -1)
         self._most = 0.0
 
-    def begin(self, low: float, high: float) -> None:
-        """Begin with an interval of the objective, but for prices."""
+    def begin(self, low: float, high: float, given_up: int, kept: int) -> None:
+        """Begin with an interval of the objective, but for prices, and points that are decided."""
         b, program = self._instance.table.b, self._work.program
         b[-2:] = -low, high
-        columns = self._instance.columns
-        costly = columns.cost[: -1 - len(self._served_by)].any()
-        # The objective, but for prices, is λ unless the region has costs of its own.
-        self._most = float(columns.upper[-1]) if costly else high
+        self._most = high if self._margin else float(self._instance.columns.upper[-1])
         program.upper[-1] = self._most
+        N = len(self._served_by)
+        program.lower[-1 - N : -1] = points_of(given_up, N)
+        program.upper[-1 - N : -1] = ~points_of(kept, N)
         self._n = begin_with(self._instance, self._work, self._served_by, self._codes)
 
     def bound(
@@ -67,7 +72,7 @@ class Shares:
         cores: NDArray[np.bool_],
         cutoff: float,
         counts: NDArray[np.int64],
-        witnesses: list[Witness | WrittenWitness],
+        witnesses: list[Proof],
     ) -> float:
         """Bound the objective; −inf where it does not exceed a cut-off, inf where that is open.
 
@@ -78,7 +83,7 @@ class Shares:
         cutoff : float
         counts : (2,) array of int
             Linear programs and steps, added to.
-        witnesses : list of Witness or WrittenWitness
+        witnesses : list of Proof
             What proves the bound is added.
         """
         status, self._n = solve_shares(
@@ -103,14 +108,15 @@ class Shares:
         program, basis = self._work.program, self._work.vertex.basis
         if infeasible:
             basis = np.append(basis, self._work.scratch.entering)
-        rows = basis[basis >= 0]
-        written = np.column_stack([program.A[:, rows].T, program.b[rows]])
-        return WrittenWitness(program.c, program.lower.copy(), program.upper.copy(), written, limit)
+        at_hand = basis[basis >= 0]
+        rows, rhs = csr_array(program.A[:, at_hand].T), program.b[at_hand]
+        lower, upper = program.lower.copy(), program.upper.copy()
+        return WrittenWitness(program.c, lower, upper, rows, rhs, limit)
 
     @property
     def given_up(self) -> NDArray[np.float64]:
         """(N,) array: the share of each point, after a bound."""
-        return self._work.vertex.x[-1 - len(self._served_by) : -1]
+        return self._work.vertex.x[-1 - len(self._served_by) : -1].copy()
 
 
 def _with_shares(instance: Instance) -> Instance:
@@ -120,12 +126,10 @@ def _with_shares(instance: Instance) -> Instance:
     price = np.full(N, rules.price)
     none = np.zeros(N, dtype=bool)
     widened = columns._replace(
-        cost=_before_margin(columns.cost, -price),
         c=_before_margin(columns.c, -price),
         lower=_before_margin(columns.lower, np.where(fixed == GIVEN_UP, 1.0, 0.0)),
-        upper=_before_margin(columns.upper, np.where(fixed == KEPT, 0.0, 1.0)),
+        upper=_before_margin(columns.upper, np.ones(N)),
         artificial=np.array([_before_margin(each, none) for each in columns.artificial]),
-        integer=_before_margin(columns.integer, none),
     )
     m, R = len(widened.c), len(table.b)
     A = np.zeros((m, R + C + 2))

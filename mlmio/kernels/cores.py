@@ -99,12 +99,14 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
 
     Returns
     -------
-    bool
-        Whether there is a core. If not, some metric may be better.
+    int
+        ``REFUTED`` where there is a core, ``MET`` where a metric is better with all that are kept,
+        or ``UNCLEAR``.
     """
     begun = counts[1]
-    if not _grow(instance, root, work, state, cutoff, effort, known, core, closing, counts):
-        return False
+    outcome = _grow(instance, root, work, state, cutoff, effort, known, core, closing, counts)
+    if outcome != REFUTED:
+        return outcome
     N, last = len(state), counts[1] + EFFORT + SHARE * (counts[1] - begun)
     effort = min(effort, EFFORT_A_POINT)
     trial, smaller = np.empty(N, np.int64), np.empty(N, np.bool_)
@@ -118,7 +120,7 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
             == REFUTED
         ):
             core[:] = smaller
-    return True
+    return REFUTED
 
 
 @compiled
@@ -136,10 +138,10 @@ def _grow(instance, root, work, state, cutoff, effort, known, core, closing, cou
             instance, root, work, taken, cutoff, last - counts[1], known, core, closing, counts
         )
         if outcome != MET:
-            return outcome == REFUTED
+            return outcome
         separations(classes, rules, state, d, served_by, work.separation)
         if _exceeds(instance, work, cutoff):
-            return False
+            return MET
         i = np.argmin(work.separation)
         fence = -1
         if rules.others:
@@ -150,7 +152,7 @@ def _grow(instance, root, work, state, cutoff, effort, known, core, closing, cou
                 taken[point] = KEPT
                 grown = True
         if not grown:
-            return False
+            return UNCLEAR
 
 
 @compiled

@@ -245,9 +245,9 @@ def take_in_violated(table, apart, rules, state, served_by, program, codes, all_
         fence, fence_at = nearest_fence(apart[i], rules.others, state, d)
         if fence < 0:
             continue
-        bare = not rules.own
-        if state[i] == KEPT:
-            bare = rules.bare and served_by[i, 0] < 0
+        # With printed outliers λ ≤ d_ik holds whatever becomes of i; of a kept i that somebody
+        # serves the separation says more.
+        bare = rules.bare and served_by[i, 0] < 0 if state[i] == KEPT else not rules.own
         if bare and margin - fence_at > VIOLATED:
             n = take_in(table, served_by, program, codes, n, BARE, i, fence)
         for t in range(rules.k if state[i] == KEPT else 0):

@@ -8,15 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from mlmio.kernels.compiling import compiled, leaf
-from mlmio.kernels.programs import MOST_STEPS, take_in_code
-from mlmio.kernels.rows import (
-    VIOLATED,
-    clear_row,
-    scale_row,
-    take_in_broken_region,
-    take_in_violated,
-)
-from mlmio.kernels.simplex import OPTIMAL, STEP_LIMIT, begin, simplex
+from mlmio.kernels.programs import solve_node, take_in_code
+from mlmio.kernels.rows import VIOLATED, clear_row, scale_row
+from mlmio.kernels.simplex import LEANING, OPTIMAL, begin
 
 
 @compiled
@@ -58,21 +52,11 @@ def solve_shares(instance, work, served_by, n, most, cores, cutoff, counts):
     (int, int)
         What the simplex method ended with, and how many rows are at hand.
     """
-    table, apart, rules = instance.table, instance.classes.apart, instance.rules
-    program, codes, x = work.program, work.codes, work.vertex.x
     while True:
-        if work.halt[0]:
-            return STEP_LIMIT, n
-        status, steps = simplex(program, n, work.vertex, work.scratch, cutoff, MOST_STEPS)
-        counts[0] += 1
-        counts[1] += steps
-        if status != OPTIMAL:
+        status, n = solve_node(instance, instance.fixed, served_by, work, n, cutoff, counts)
+        if status not in (OPTIMAL, LEANING):
             return status, n
         before = n
-        n = take_in_broken_region(table, served_by, program, codes, n, x)
-        n = take_in_violated(
-            table, apart, rules, instance.fixed, served_by, program, codes, work.d, n, x
-        )
         n = _take_in_fences(instance, work, n, most)
         n = _take_in_cores(work, n, cores)
         if n == before:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# Share of the time that an alternation over soft margins may take, before the search.
+SOFTENED = 0.25
+
 
 @register_strategy
 class Disjunctive(Strategy):
@@ -55,7 +58,8 @@ class Disjunctive(Strategy):
     cardinality, are branched on as well.
 
     Where points may be given up it is searched over sets of them, by cores, and within each over
-    who serves; with more than 150 points the whole is bounded first over intervals of the margin.
+    who serves; with more than 150 points, or 30 columns, the whole is bounded first over intervals
+    of the margin, and over who is given up in part.
 
     Takes ``nearest(k)`` with no loss or with ``outliers`` of any semantics, and every term, cone,
     sparsity and side block. A node costs about 100 programs of m columns, each a few steps of
@@ -171,7 +175,7 @@ def _starts(
     problem: Parametric, options: Options, left: Callable[[], float]
 ) -> Iterator[tuple[Array, bool]]:
     """Yield parameters, and whether to alternate with all points kept first."""
-    from mlmio.hitting import MANY
+    from mlmio.hitting import begins_with_intervals
 
     sketch, rules = problem.outline, problem.instance.rules
     given = given_metric(options, sketch.data)
@@ -179,11 +183,16 @@ def _starts(
         # It goes with points that are given up: to keep them would lead away from it.
         yield sketch.theta(given), False
     thetas, again = tee(starts(sketch, STARTS, options.seed))
-    if rules.may_give_up and sketch.data.N > MANY:
+    if rules.may_give_up and begins_with_intervals(problem):
         # Soft margins say better whom of many to give up than a metric that serves them all.
-        alternation = Alternation(sketch, left, options.seed)
+        deadline = perf_counter() + SOFTENED * left()
+
+        def soon() -> float:
+            return min(left(), deadline - perf_counter())
+
+        alternation = Alternation(sketch, soon, options.seed)
         for theta in again:
-            if left() <= 0 or alternation.proven:
+            if soon() <= 0 or alternation.proven:
                 break
             alternation.improve(theta)
         if alternation.best.theta is not None:

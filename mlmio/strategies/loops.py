@@ -7,6 +7,8 @@ from functools import cache
 from threading import Thread
 from time import perf_counter
 
+import numpy as np
+
 from mlmio.solvers.base import Options
 
 # Loading takes a second or two; of what takes longer a line on stderr tells.
@@ -42,9 +44,18 @@ def _loaded() -> None:
     """Run every compiled loop once, on six points."""
     from mlmio.composition import compose
     from mlmio.data import Dataset
+    from mlmio.kernels.programs import new_work
     from mlmio.outline import outline
+    from mlmio.parametric import parametric, root_of
+    from mlmio.shares import Shares
     from mlmio.strategies.disjunctive import search_outline
 
     data = Dataset([[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]], [0, 0, 0, 1, 1, 1])
     tiny = outline(compose("linear + nearest(k=1) + outliers(keep=2) + bounded(dmin=0.1)"), data)
     search_outline(tiny, Options(time_limit=1e9), perf_counter())
+    # These are for more points.
+    problem, counts = parametric(tiny), np.zeros(2, dtype=np.int64)
+    _, root = root_of(problem, new_work(problem.instance), counts)
+    shares = Shares(problem, root, np.zeros(1, dtype=np.bool_))
+    shares.begin(0.0, 1.0, 0, 0)
+    shares.bound(np.zeros((0, data.N), dtype=np.bool_), -np.inf, counts, [])

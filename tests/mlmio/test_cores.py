@@ -92,3 +92,13 @@ def test_what_cores_say_of_an_example() -> None:
 def test_bits_are_points(points: list[bool]) -> None:
     array = np.array(points)
     assert (points_of(bits_of(array), len(points)) == array).all()
+
+
+@given(some_cores, sets_of_points)
+def test_what_hits_no_core_of_a_level_does_not_exceed_it(
+    found: list[tuple[int, float]], given_up: int
+) -> None:
+    rows = cores(found).of_level(0.4, N)
+    assert rows.shape[1] == N
+    hit = (rows & points_of(given_up, N)).any(axis=1)
+    assert hit.all() == (largest(found, given_up) > 0.4)

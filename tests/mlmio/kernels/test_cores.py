@@ -8,7 +8,7 @@ import pytest
 from instances import random_data
 
 import mlmio
-from mlmio.kernels.cores import find_core
+from mlmio.kernels.cores import MET, REFUTED, find_core
 from mlmio.kernels.known import new_known
 from mlmio.kernels.node import new_closing
 from mlmio.kernels.programs import new_work
@@ -34,8 +34,11 @@ def cores_of(
     found = []
     for level in levels:
         core = np.zeros(N, dtype=bool)
-        holds = find_core(instance, root, work, state, level, PLENTY, known, core, closing, counts)
-        found.append(core if holds else None)
+        outcome = find_core(
+            instance, root, work, state, level, PLENTY, known, core, closing, counts
+        )
+        assert outcome in (REFUTED, MET)
+        found.append(core if outcome == REFUTED else None)
     return found
 
 

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 from instances import disjunctive, iris, proven, random_data
 
 import mlmio
+import mlmio.hitting
 from mlmio import Dataset, Result
 from mlmio.anytime import AnytimeSearch, Progress
 from mlmio.outline import outline
@@ -113,6 +116,49 @@ def test_intervals_are_the_same_in_every_run(threads: int) -> None:
     once, again = (logged_steps(spec, iris(12), threads)[1] for _ in range(2))
     assert [step.bound for step in once] == [step.bound for step in again]
     assert [step.steps for step in once] == [step.steps for step in again]
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    sizes=st.sampled_from([(3, 3), (4, 3), (4, 4), (3, 3, 3)]),
+    D=st.integers(1, 3),
+    semantics=st.sampled_from(["excuse", "remove", "printed"]),
+    rho=st.sampled_from([0.005, 0.02, 0.1]),
+    keep=st.integers(0, 2),
+    bounds=st.sampled_from(["", "dmax=3"]),
+    blocks=st.sampled_from(
+        ["linear + nearest", "quadratic + nearest(k=2)", "quadratic + nearest + lasso(mu=0.05)"]
+    ),
+    many=st.booleans(),
+)
+# These are wrong if a core leans on fewer points, or if those that are given up relieve less.
+@example(781117, (3, 3), 2, "excuse", 0.02, 1, "dmin=0.01, dmax=3", "quadratic + nearest", False)
+@example(472309, (4, 4), 3, "remove", 0.005, 2, "dmin=0.01, dmax=3", "quadratic + nearest", False)
+@example(818380, (4, 3), 1, "printed", 0.005, 0, "dmin=0.01, dmax=3", "linear + nearest", True)
+@settings(max_examples=60)
+def test_no_step_says_less_than_the_optimum(
+    seed: int,
+    sizes: tuple[int, ...],
+    D: int,
+    semantics: str,
+    rho: float,
+    keep: int,
+    bounds: str,
+    blocks: str,
+    many: bool,
+) -> None:
+    drawn = random_data(seed, sizes, D, spread=0.5)
+    data = Dataset(drawn.X, drawn.y, scale="none")
+    loss = f"outliers({rho=}, {semantics=}, {keep=})"
+    spec = f"{blocks} + bounded({bounds}) + {loss}"
+    whole = mlmio.solve(spec, data, strategy="direct", abs_gap=1e-7)
+    assume(whole.status != "infeasible")
+    assert whole.status == "optimal"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(mlmio.hitting, "MANY", 0 if many else mlmio.hitting.MANY)
+        search, steps = logged_steps(spec, data, threads=1)
+    assert min(step.bound for step in steps) >= whole.objective - 1e-6
+    assert search.solution.value[0] == pytest.approx(whole.objective, abs=1e-6)
 
 
 def held(more: str, threads: int) -> None:

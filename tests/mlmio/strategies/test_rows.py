@@ -173,5 +173,5 @@ def test_the_same_seed_gives_the_same_run() -> None:
     "spec", ["linear + quadratic + knn(K=3)", "quadratic + gershgorin + unbounded + lmnn(k=1)"]
 )
 def test_refusals_name_the_block_and_what_to_use(spec: str) -> None:
-    with pytest.raises(SolverError, match=r"does not take the block '(knn|lmnn).*'direct'"):
+    with pytest.raises(SolverError, match=r"does not take the block '(knn|lmnn).*'auto'"):
         rows(spec)
