@@ -74,6 +74,17 @@ def test_compare_prints_table_and_verdicts_and_writes_files(folder: Path) -> Non
     assert Metric.from_json(json.dumps(content["runs"][0]["metric"])).D == 4
 
 
+def test_compare_by_another_strategy() -> None:
+    """No solver is given a model then."""
+    called = call("compare", "iris", *SMALL, "--strategy", "disjunctive", "--csv", "t.csv")
+    assert called.code == 0
+    assert "highs" not in called.out
+    assert "disjunctive,optimal" in Path("t.csv").read_text(encoding="utf-8")
+    unknown = call("compare", "iris", *SMALL, "--strategy", "nope")
+    assert unknown.code == 2
+    assert "no strategy 'nope'" in unknown.err
+
+
 def test_compare_shows_a_failing_run_among_good_ones() -> None:
     called = call("compare", "iris", *SMALL, "-f", "linear + nearest + bilinear")
     assert called.code == 0

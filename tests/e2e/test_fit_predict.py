@@ -115,7 +115,7 @@ def test_many_outliers_are_counted_not_named(folder: Path) -> None:
 
 
 def test_abstention_is_told_with_coverage(folder: Path) -> None:
-    fitted = call("fit", "iris", *SMALL, "-o", "m.json", "--abstain", "0.2")
+    fitted = call("fit", "iris", *SMALL, "-o", "m.json", "--abstain", "0.2", "--threads", "2")
     assert "with a ratio of at most 0.2" in fitted.out
     told = call("predict", "m.json", "iris", "-o", "p.csv")
     assert told.code == 0

@@ -252,6 +252,17 @@ def test_a_limit_of_time_gives_what_there_is(N: int) -> None:
     assert "time limit" in result.message
 
 
+def test_compiled_loops_are_halted_at_the_limit() -> None:
+    """With 91 parameters the alternation from one start takes some seconds."""
+    data = mlmio.load_dataset("wine", per_class=20)
+    spec = "quadratic + nearest + outliers(rho=0.05)"
+    whole = alternating(spec, data, options={"starts": 1})
+    stopped = alternating(spec, data, options={"starts": 1}, time_limit=0.01)
+    assert stopped.verified
+    assert stopped.reason == "time_limit"
+    assert stopped.objective < whole.objective
+
+
 # K nearest neighbours have no margin that could be softened.
 COMPOSITIONS = [
     (neighbors, loss)
