@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mlmio.errors import SolverError
-from mlmio.outline import GivingUp, Outline, Serving, outline
+from mlmio.outline import GivingUp, Majority, Outline, Serving, outline
 from mlmio.solvers.base import Options, Solver
 from mlmio.solvers.starts import Start
 from mlmio.solvers.trajectory import Recorder
@@ -91,6 +91,10 @@ def _whole(sketch: Outline) -> bool:
 def _suits(sketch: Outline) -> bool:
     """Whether another strategy than ``direct`` has something to say of it."""
     if _may_be_unbounded(sketch):
+        return False
+    if isinstance(sketch.context.neighbors, Majority) and _whole(sketch):
+        # Alternation aims at a majority by way of a margin, and helps a whole model little: from
+        # its solutions HiGHS has claimed optima below its own bound.
         return False
     return _disjunctive(sketch) or not sketch.region.integer.any()
 

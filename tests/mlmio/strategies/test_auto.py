@@ -30,7 +30,7 @@ def chosen(spec: str, data: Dataset = DATA, **more: Any) -> Result:
         (f"{BASE} + nearest + gershgorin + lasso(mu=0.01)", "disjunctive: 9 points", False),
         (f"{BASE} + nearest + cardinality(U=2, bmax=1.0)", "disjunctive: 9 points", False),
         (f"{BASE} + nearest + hinge(margin=0.9)", "alternating: 9 points, then direct", True),
-        (f"{BASE} + knn(K=3)", "alternating: 9 points, then direct", True),
+        (f"{BASE} + knn(K=3)", "direct: no other strategy suits", True),
         (
             f"{BASE} + nearest + hinge(margin=0.05) + cardinality(U=2, bmax=1.0)",
             "direct: no other strategy suits",
