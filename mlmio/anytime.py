@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
@@ -91,6 +91,18 @@ class Progress:
     programs: int
     steps: int
     seconds: float
+
+
+def halt_at(
+    stop: Callable[[], bool], futures: Sequence[Future[Found]], halt: NDArray[np.bool_]
+) -> None:
+    """Wait for what other threads work at, and set `halt` once `stop` says so.
+
+    Compiled loops read that; nothing interrupts them.
+    """
+    while wait(futures, PATIENCE).not_done:
+        if stop():
+            halt[0] = True
 
 
 class AnytimeSearch(ABC):
@@ -192,9 +204,7 @@ class AnytimeSearch(ABC):
         This thread must be free to hear of it: nothing interrupts compiled loops.
         """
         futures = [pool.submit(task) for task in tasks]
-        while wait(futures, PATIENCE).not_done:
-            if stop():
-                self.halt[0] = True
+        halt_at(stop, futures, self.halt)
         return [future.result() for future in futures]
 
     @property

@@ -18,7 +18,7 @@ from mlmio.solvers.base import Answer, Options, Solver
 from mlmio.solvers.interrupts import noting_interrupts
 from mlmio.solvers.trajectory import Recorder
 from mlmio.starts import STARTS, starts
-from mlmio.strategies.alternating import Alternation
+from mlmio.strategies.alternation import Alternation
 from mlmio.strategies.base import (
     ModelSize,
     Outcome,
@@ -236,8 +236,7 @@ def _answer(search: AnytimeSearch, options: Options, interrupted: bool) -> Answe
     value, bound = float(search.solution.value[0]), float(search.bound)
     found = np.isfinite(value)
     progress = search.progress
-    open_nodes, programs = (progress.open, "open node"), (progress.programs, "linear program")
-    told = f"{counted(*open_nodes)}, {counted(*programs)}"
+    told = f"{counted(progress.open, 'open node')}, {counted(progress.programs, 'linear program')}"
     objective = value if found else None
     if search.open == 0 and not found and np.isneginf(bound):
         return Answer("infeasible", nodes=search.nodes, message="every branch is infeasible")

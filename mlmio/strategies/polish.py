@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.anytime import PATIENCE
+from mlmio.anytime import halt_at
 from mlmio.outline import Serving, Softening
 
 if TYPE_CHECKING:
@@ -103,10 +103,8 @@ class Polish:
         self.pool.shutdown(cancel_futures=True)
 
     def _result(self, future: Future[Best]) -> Best:
-        """Wait for an alternation, and halt it once it is to stop: nothing interrupts its loops."""
-        while wait([future], PATIENCE).not_done:
-            if self.stop():
-                self.halt[0] = True
+        """Wait for an alternation, and halt it once it is to stop."""
+        halt_at(self.stop, [future], self.halt)
         return future.result()
 
     def _improve(self, theta: Array) -> Best:

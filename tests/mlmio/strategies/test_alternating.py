@@ -156,7 +156,7 @@ def test_starts_at_a_time_are_taken_in_their_order(loss: str) -> None:
 
 def test_a_sample_takes_half_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it finds is worth nothing before all points are held within their bounds."""
-    monkeypatch.setattr("mlmio.strategies.alternating.SAMPLE", 60)
+    monkeypatch.setattr("mlmio.strategies.alternation.SAMPLE", 60)
     solve, asked = Softened.solve, []
 
     def noting(self: Softened, theta: Any, everyone: Any, seconds: float) -> Any:
@@ -175,7 +175,7 @@ def test_a_sample_takes_half_of_the_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_sample_that_is_cut_off_leaves_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """All points are held within their bounds from the last metric of the sample."""
-    monkeypatch.setattr("mlmio.strategies.alternating.SAMPLE", 60)
+    monkeypatch.setattr("mlmio.strategies.alternation.SAMPLE", 60)
     solve, asked = Softened.solve, []
 
     def cut_off(self: Softened, theta: Any, everyone: Any, seconds: float) -> Any:
