@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from mlmio.halting import halt_at
+from mlmio.kernels.programs import new_counts
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Closing, Node, Solution
@@ -24,8 +27,6 @@ Found = TypeVar("Found")
 LEAST_GAP = 4e-8
 # Closed children kept as witnesses of the bound.
 WITNESSES = 50
-# Seconds between two looks at whether a search is to stop.
-PATIENCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Progress:
         Best objective, and the dual bound.
     nodes, open : int
         Nodes expanded and nodes left.
-    programs, steps : int
-        Linear programs solved, and steps of the simplex method.
+    programs, steps, rows : int
+        Linear programs solved, steps of the simplex method, and rows taken in.
     seconds : float
         Since the search began.
     """
@@ -90,19 +91,8 @@ class Progress:
     open: int
     programs: int
     steps: int
+    rows: int
     seconds: float
-
-
-def halt_at(
-    stop: Callable[[], bool], futures: Sequence[Future[Found]], halt: NDArray[np.bool_]
-) -> None:
-    """Wait for what other threads work at, and set `halt` once `stop` says so.
-
-    Compiled loops read that; nothing interrupts them.
-    """
-    while wait(futures, PATIENCE).not_done:
-        if stop():
-            halt[0] = True
 
 
 class AnytimeSearch(ABC):
@@ -127,8 +117,8 @@ class AnytimeSearch(ABC):
     ----------
     nodes : int
         Nodes expanded.
-    counts : (2,) array of int
-        Linear programs solved, and steps of the simplex method.
+    counts : (3,) array of int
+        Linear programs solved, steps of the simplex method, and rows taken in.
     witnesses : list of Proof
         Of children that were closed and of intervals that were bounded, a random sample of all or
         of such samples.
@@ -150,7 +140,7 @@ class AnytimeSearch(ABC):
     ) -> None:
         self.problem, self.root, self.solution = problem, root, solution
         self.threads, self.rel_gap, self.abs_gap, self.seed = threads, rel_gap, abs_gap, seed
-        self.counts = np.zeros(2, dtype=np.int64)
+        self.counts = new_counts()
         self.nodes = 0
         self.witnesses: list[Proof] = []
         self.began = perf_counter()
@@ -217,6 +207,7 @@ class AnytimeSearch(ABC):
             self.open,
             int(self.counts[0]),
             int(self.counts[1]),
+            int(self.counts[2]),
             perf_counter() - self.began,
         )
 

@@ -12,7 +12,7 @@ from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.cores import REFUTED, find_core
 from mlmio.kernels.known import new_known
 from mlmio.kernels.node import Solution, new_closing
-from mlmio.kernels.programs import new_work
+from mlmio.kernels.programs import new_counts, new_work
 from mlmio.kernels.rows import GIVEN_UP, KEPT, LEFT_OUT
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class CoreSearch:
         self.cores, self._gap = cores.copy(), gap
         value, x, state = solution
         self.solution = Solution(value.copy(), x.copy(), state.copy())
-        self.counts = np.zeros(2, dtype=np.int64)
+        self.counts = new_counts()
         self.witnesses: list[Proof] = []
 
     @property

@@ -17,7 +17,7 @@ from mlmio.kernels.alternate import ROUNDS, alternate
 from mlmio.kernels.branch import expand, fractional
 from mlmio.kernels.choosing import CANDIDATES
 from mlmio.kernels.node import COLUMN, SERVER, Closing, Node, Solution, decide_on, new_closing
-from mlmio.kernels.programs import Work, new_work
+from mlmio.kernels.programs import Work, new_counts, new_work
 
 if TYPE_CHECKING:
     from mlmio.kernels.node import Branches
@@ -168,7 +168,7 @@ class Search(AnytimeSearch):
         integer = instance.columns.integer
         best = Solution(solution.value.copy(), solution.x.copy(), solution.state.copy())
         closing = new_closing(len(node.state), instance.rules.k, len(integer))
-        counts = np.zeros(2, dtype=np.int64)
+        counts = new_counts()
         expanded, branches = expand(
             instance, node, work, best, gap, CANDIDATES, probing, closing, counts
         )

@@ -192,18 +192,19 @@ def _margin_problem(outline: Outline) -> Parametric:
 
 def _begin(problem: Parametric) -> tuple[Work, Node, NDArray[np.int64]]:
     """Memory for the programs, the root of the problem, and counters."""
-    from mlmio.kernels.programs import new_work
+    from mlmio.kernels.programs import new_counts, new_work
     from mlmio.parametric import root_of
 
-    work, counts = new_work(problem.instance), np.zeros(2, dtype=np.int64)
+    work, counts = new_work(problem.instance), new_counts()
     return work, root_of(problem, work, counts)[1], counts
 
 
 def _best_of_starts(problem: Parametric, root: Node, work: Work) -> Solution:
     """The best solution of alternations from several metrics."""
     from mlmio.kernels.alternate import ROUNDS, alternate
+    from mlmio.kernels.programs import new_counts
 
-    solution, counts = problem.nothing_found(), np.zeros(2, dtype=np.int64)
+    solution, counts = problem.nothing_found(), new_counts()
     if problem.instance.columns.integer.any():
         # Alternation would keep the whole numbers at the values of the root.
         return solution

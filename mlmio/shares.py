@@ -81,8 +81,8 @@ class Shares:
         cores : (C, N) array of bool
             Points of which one at least is given up.
         cutoff : float
-        counts : (2,) array of int
-            Linear programs and steps, added to.
+        counts : (3,) array of int
+            Linear programs, steps and rows, added to.
         witnesses : list of Proof
             What proves the bound is added.
         """

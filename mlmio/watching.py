@@ -84,5 +84,5 @@ def told(progress: Progress) -> str:
     return (
         f"incumbent {number(incumbent)} · bound {number(bound)} · "
         f"gap {relative(relative_gap(bound, incumbent))} · "
-        f"nodes {progress.nodes} ({progress.open} open) · programs {progress.programs}"
+        f"nodes {progress.nodes} ({progress.open} open) · rows {progress.rows}"
     )

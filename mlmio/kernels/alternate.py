@@ -37,8 +37,8 @@ def alternate(instance, root, work, best, rounds, counts):
         The best solution known, replaced by a better one.
     rounds : int
         Most rounds.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
 
     Returns
     -------

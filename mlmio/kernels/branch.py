@@ -65,8 +65,8 @@ def expand(instance, original, work, best, gap, candidates, probing, closing, co
         Whether every violated point is tried to the end, which bounds and prunes most.
     closing : Closing
         Filled with a child that was closed.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
 
     Returns
     -------

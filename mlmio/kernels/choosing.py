@@ -155,6 +155,7 @@ def try_choice(instance, node, work, n, i, choice, near, cutoff, closing, counts
         fence, at_hand = _violated_fence(instance, state, work, i, choice), n
         if fence >= 0:
             n = take_in(table, served_by, program, codes, n, SEPARATION + slot, i, fence)
+        counts[2] += n - at_hand
         if n == at_hand:
             break
     if status in (CUT_OFF, INFEASIBLE):

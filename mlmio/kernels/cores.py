@@ -94,8 +94,8 @@ def find_core(instance, root, work, state, cutoff, effort, known, core, closing,
         The core. None of its points can be left out, as far as some effort says.
     closing : Closing
         Filled with what closed a branch.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
 
     Returns
     -------

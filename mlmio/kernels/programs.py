@@ -81,6 +81,11 @@ def new_work(instance: Instance) -> Work:
     )
 
 
+def new_counts() -> Integers:
+    """Return counts of linear programs, of steps of the simplex method, and of rows taken in."""
+    return np.zeros(3, dtype=np.int64)
+
+
 @leaf
 def take_in_code(table, served_by, program, codes, n, code):
     """Add the row of a code."""
@@ -115,6 +120,7 @@ def solve_node(instance, state, served_by, work, n, cutoff, counts):
         before = n
         n = take_in_broken_region(table, served_by, program, codes, n, x)
         n = take_in_violated(table, apart, rules, state, served_by, program, codes, d, n, x)
+        counts[2] += n - before
         if n == before:
             return status, n
 

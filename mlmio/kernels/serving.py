@@ -28,8 +28,8 @@ def bound_choices(instance, node, work, bounds, closing, counts):
         Of the objective if j serves i and, in the last column, if i is given up; raised.
     closing : Closing
         Memory for a witness.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
     """
     rules, state, served_by = instance.rules, node.state, node.served_by
     N, bound, price = len(state), node.bound, rules.price * count(state, GIVEN_UP)
@@ -75,8 +75,8 @@ def solve_choices(instance, root, work, bounds, counts):
     work : Work
     bounds : (N, N) array
         Of the objective if j serves i; set, but where j may not.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
     """
     N = len(bounds)
     state, served_by = root.state.copy(), root.served_by.copy()
@@ -120,8 +120,8 @@ def find_conflicts(instance, root, work, margins, least, compatible, counts):
         Choices and pairs of choices whose bound is not above it do not count.
     compatible : (N, N) array of bool
         Which pairs may both be served; set.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
     """
     N = len(margins)
     compatible[:] = False

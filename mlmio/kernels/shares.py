@@ -44,8 +44,8 @@ def solve_shares(instance, work, served_by, n, most, cores, cutoff, counts):
         Points of which one at least is given up.
     cutoff : float
         For the objective.
-    counts : (2,) array of int
-        Linear programs and steps, added to.
+    counts : (3,) array of int
+        Linear programs, steps and rows, added to.
 
     Returns
     -------
@@ -59,6 +59,7 @@ def solve_shares(instance, work, served_by, n, most, cores, cutoff, counts):
         before = n
         n = _take_in_fences(instance, work, n, most)
         n = _take_in_cores(work, n, cores)
+        counts[2] += n - before
         if n == before:
             return status, n
 

@@ -85,7 +85,7 @@ def search_outline(sketch: Outline, options: Options, began: float) -> Outcome:
     """Search an outline; `began` is when the building did, but for the loading of the loops."""
     sketch.require(Disjunctive.name, (Serving,), (type(None), GivingUp))
     from mlmio.hitting import search_for
-    from mlmio.kernels.programs import new_work
+    from mlmio.kernels.programs import new_counts, new_work
     from mlmio.kernels.simplex import INFEASIBLE
     from mlmio.parametric import parametric, root_of
 
@@ -97,7 +97,7 @@ def search_outline(sketch: Outline, options: Options, began: float) -> Outcome:
     ):
         problem = parametric(sketch)
         work = new_work(problem.instance)
-        counts = np.zeros(2, dtype=np.int64)
+        counts = new_counts()
         status, root = root_of(problem, work, counts)
         built = perf_counter()
         lp_bound = float(root.bound) + problem.slack if np.isfinite(root.bound) else None

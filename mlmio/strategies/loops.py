@@ -44,7 +44,7 @@ def _loaded() -> None:
     """Run every compiled loop once, on six points."""
     from mlmio.composition import compose
     from mlmio.data import Dataset
-    from mlmio.kernels.programs import new_work
+    from mlmio.kernels.programs import new_counts, new_work
     from mlmio.outline import outline
     from mlmio.parametric import parametric, root_of
     from mlmio.shares import Shares
@@ -54,7 +54,7 @@ def _loaded() -> None:
     tiny = outline(compose("linear + nearest(k=1) + outliers(keep=2) + bounded(dmin=0.1)"), data)
     search_outline(tiny, Options(time_limit=1e9), perf_counter())
     # These are for more points.
-    problem, counts = parametric(tiny), np.zeros(2, dtype=np.int64)
+    problem, counts = parametric(tiny), new_counts()
     _, root = root_of(problem, new_work(problem.instance), counts)
     shares = Shares(problem, root, np.zeros(1, dtype=np.bool_))
     shares.begin(0.0, 1.0, 0, 0)

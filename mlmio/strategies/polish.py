@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mlmio.anytime import halt_at
+from mlmio.halting import halt_at
 from mlmio.outline import Serving, Softening
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Polish:
     """
 
     def __init__(self, sketch: Outline, threads: int, stop: Callable[[], bool]) -> None:
-        from mlmio.kernels.programs import new_work
+        from mlmio.kernels.programs import new_counts, new_work
         from mlmio.parametric import parametric, root_of
 
         self.problem = parametric(sketch)
@@ -109,6 +109,7 @@ class Polish:
 
     def _improve(self, theta: Array) -> Best:
         from mlmio.kernels.alternate import ROUNDS, alternate
+        from mlmio.kernels.programs import new_counts
 
         problem, found = self.problem, self.problem.nothing_found()
         work = self.works.get()
@@ -121,8 +122,3 @@ class Polish:
         return Best(
             value, problem.theta(found.x) if value > -np.inf else None, problem.given_up(found)
         )
-
-
-def new_counts() -> NDArray[np.int64]:
-    """Counts of linear programs and of steps, which nobody asks for here."""
-    return np.zeros(2, dtype=np.int64)

@@ -11,7 +11,7 @@ import mlmio
 from mlmio.kernels.cores import MET, REFUTED, find_core
 from mlmio.kernels.known import new_known
 from mlmio.kernels.node import new_closing
-from mlmio.kernels.programs import new_work
+from mlmio.kernels.programs import new_counts, new_work
 from mlmio.kernels.rows import KEPT, LEFT_OUT
 from mlmio.outline import outline
 from mlmio.parametric import Parametric, parametric, root_of
@@ -25,7 +25,7 @@ def cores_of(
 ) -> list[np.ndarray | None]:
     """A core of every level, one after another, so that what is known of one serves the next."""
     instance, work = problem.instance, new_work(problem.instance)
-    counts = np.zeros(2, dtype=np.int64)
+    counts = new_counts()
     _, root = root_of(problem, work, counts)
     N, m = len(instance.fixed), len(root.lower)
     known, closing = new_known(N, m), new_closing(N, instance.rules.k, m)
