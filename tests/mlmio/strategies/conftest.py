@@ -8,6 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 import mlmio.hitting
+from mlmio.strategies.loops import load_loops
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loops_are_loaded() -> None:
+    """Before a clock starts or a search is listened to: loading them is one, on another thread."""
+    load_loops()
 
 
 @pytest.fixture(autouse=True)

@@ -256,8 +256,6 @@ def test_an_interrupt_among_sets_of_points(
 def test_an_interrupt_at_a_random_moment(after: float, threads: int) -> None:
     """While the model is laid out it ends the call, as it would anywhere else."""
     spec = BASE + " + outliers(rho=0.02, semantics='excuse')"
-    # Loaded before the clock starts.
-    disjunctive(BASE, iris(3))
     data = iris(20)
     timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
